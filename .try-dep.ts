@@ -1,0 +1,14 @@
+const t0=performance.now(); const lap=(n:string)=>console.log(n, Math.round(performance.now()-t0),'ms rss', Math.round(process.memoryUsage().rss/1e6));
+const { openDeployment } = await import('./src/jobs/deployment.js');
+const logger={debug(){},info(){},warn:console.log,error:console.log,child(){return this}} as any;
+const kind=process.argv[2];
+const d = await openDeployment({ ...(kind==='redis'?{redisUrl:'redis://127.0.0.1:6491/0'}:kind==='postgres'?{postgresUrl:'postgres://postgres@127.0.0.1:54391/postgres'}:{}), dataDir:'/tmp/pgl/dep', logger, onProgress:console.log }); lap('open '+d.kind);
+let n=0; const lat:number[]=[]; const w = await d.startRunWorker({ concurrency: 50, logger, process: async (key, signal) => { n++; lat.push(performance.now()-(started.get(key)??0)); } }); lap('worker');
+const started=new Map<string,number>(); 
+let hints=0; await d.relay.subscribe('stop:a:b', ()=>hints++); await d.relay.subscribe('web:x', ()=>hints+=100); lap('subscribed');
+for (let i=0;i<200;i++){ const k='k:'+i; started.set(k,performance.now()); await d.addRun(k);} lap('added');
+while(n<200) await new Promise(r=>setTimeout(r,5)); lap('done'); lat.sort((a,b)=>a-b); console.log('p50',lat[100],'max',lat[199]);
+const h0=performance.now(); await d.relay.publish('stop:a:b'); while(!hints) await new Promise(r=>setTimeout(r,1)); console.log('hint ms', performance.now()-h0, hints);
+await new Promise(r=>setTimeout(r,1000)); lap('idle');
+await w.close(1000); lap('worker closed'); await d.close(); lap('closed');
+setTimeout(()=>{ console.log('handles', process.getActiveResourcesInfo()); }, 500).unref();

@@ -1,0 +1,10 @@
+import pg from 'pg';
+import { openEmbedded } from './src/jobs/store/embedded/open-embedded.js';
+const logger={debug(){},info(){},warn:console.log,error:console.log,child(){return this}} as any;
+const emb=await openEmbedded({dataDir:'/tmp/pgl/soak', logger, onProgress:console.log});
+const c=new pg.Client(emb.poolConfig); await c.connect();
+console.log((await c.query("select schemaname||'.'||relname t, n_live_tup, n_dead_tup, last_vacuum, n_tup_upd from pg_stat_user_tables order by n_dead_tup desc limit 6")).rows);
+await c.query("update threadloop.conversation set dirty=null"); await c.query("update threadloop.conversation set dirty=null");
+await new Promise(r=>setTimeout(r,1500));
+console.log((await c.query("select schemaname||'.'||relname t, n_live_tup, n_dead_tup, last_vacuum,n_tup_upd from pg_stat_user_tables order by n_tup_upd desc limit 3")).rows);
+await c.end(); await emb.close();

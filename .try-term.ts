@@ -1,0 +1,15 @@
+import pg from 'pg';
+import { openEmbedded } from './src/jobs/store/embedded/open-embedded.js';
+const logger={debug(){},info(){},warn:console.log,error:console.log,child(){return this}} as any;
+const emb=await openEmbedded({dataDir:'/tmp/pgl/soak', logger, onProgress:console.log});
+const pool=new pg.Pool({...emb.poolConfig,max:2}); pool.on('error',e=>console.log('pool',e.message));
+const t=(p:Promise<any>)=>Promise.race([p.then(r=>r.rows,e=>e.message),new Promise(r=>setTimeout(()=>r('TIMEOUT'),4000))]);
+console.log(await t(pool.query('select pg_terminate_backend(pg_backend_pid())')));
+console.log(await t(pool.query('select 1')));
+console.log(await t(pool.query('select 2')));
+console.log(await t(pool.query("with recursive r as (select 1 as n union all select n+1 from r) select max(a.n) from (select n from r limit 200000) a")));
+console.log(await t(pool.query("create function deep(n int) returns int language plpgsql as $$ begin return deep(n+1); end $$")), await t(pool.query('select deep(1)')));
+console.log(await t(pool.query('select 3')));
+console.log(await t(pool.query("select array_agg(repeat('x',1000000)||g) from generate_series(1,3000) g")));
+console.log(await t(pool.query('select 4')));
+await Promise.race([pool.end().then(()=>emb.close()), new Promise(r=>setTimeout(r,8000))]); console.log('end'); process.exit();

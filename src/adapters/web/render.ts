@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import type { MessageBody, Rendered } from '../../core/chat/adapter.js';
+import { healMarkdown } from '../../core/chat/heal.js';
+import { cleanText, parseMarkdown } from '../../core/chat/markdown.js';
+import { blocksHtml } from './markdown-html.js';
+
+/** A body as the API shows it: the answer as safe HTML and as the markdown it was made from. */
+export interface WebPayload extends Omit<MessageBody, 'markdown'> {
+  /** Made from the tree alone; see {@link blocksHtml} for what may be in it. */
+  readonly html: string;
+  readonly text: string;
+}
+
+/** Never throws. `length` counts the characters of the answer's markdown. */
+export function renderWeb(body: MessageBody): Rendered<WebPayload> {
+  const { state, buttons } = body;
+  const text = cleanText(body.markdown);
+  const html = blocksHtml(parseMarkdown(state === 'streaming' ? healMarkdown(text) : text).children);
+  const status = body.status?.map(cleanText);
+  const reasoning = body.reasoning === undefined ? undefined : cleanText(body.reasoning);
+  const footer = body.footer === undefined ? undefined : cleanText(body.footer);
+  const labelled = buttons?.map((button) => ({ ...button, label: cleanText(button.label) }));
+  const payload: WebPayload = {
+    state,
+    text,
+    html,
+    ...(status && { status }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(labelled && { buttons: labelled }),
+    ...(footer !== undefined && { footer }),
+  };
+  const digest = createHash('sha256').update(JSON.stringify(payload)).digest('base64url');
+  return { payload, length: text.length, digest };
+}

@@ -1,0 +1,117 @@
+import { platforms } from '../adapters/index.js';
+import { builtinTools } from '../core/tools/builtin/index.js';
+import { type ConfigIssue, closest } from './issues.js';
+import type { ConfigPath } from './json-schema.js';
+
+type Draft = Readonly<Record<string, unknown>>;
+
+/**
+ * What no single setting can know: references between blocks and rules over several settings. Works on the draft
+ * before zod has accepted it, so that one start reports everything that is wrong.
+ */
+export function checkReferences(draft: Draft): readonly ConfigIssue[] {
+  const models = Object.keys(block(draft.models));
+  return [
+    ...checkAgents(draft, models.length === 0 ? ['default'] : models),
+    ...checkRoutes(draft),
+    ...checkStore(block(draft.store)),
+    ...checkHttp(block(draft.http)),
+    ...checkTelegram(list(block(draft.adapters).telegram), block(draft.http)),
+  ];
+}
+
+const toolNames = builtinTools.map(({ name }) => name);
+
+function checkAgents(draft: Draft, models: readonly string[]): ConfigIssue[] {
+  const agents = Object.entries(block(draft.agents ?? { assistant: {} }));
+  if (agents.length === 0) return [{ path: ['agents'], text: 'is empty; add an agent, or leave the block out' }];
+  return agents.flatMap(([name, agent]) => {
+    const { mode, model = 'default', tools } = block(agent);
+    const issues: ConfigIssue[] = list(tools).flatMap((tool, index) =>
+      typeof tool !== 'string' || toolNames.includes(tool)
+        ? []
+        : [{ path: ['agents', name, 'tools', index], text: unknownName('tool', tool, toolNames) }],
+    );
+    if (mode === 'plan') {
+      issues.push({ path: ['agents', name, 'mode'], text: '"plan" is not built yet in this version; use "tools"' });
+    }
+    if (typeof model === 'string' && !models.includes(model)) {
+      issues.push({ path: ['agents', name, 'model'], text: unknownName('model', model, models) });
+    }
+    return issues;
+  });
+}
+
+function checkRoutes(draft: Draft): ConfigIssue[] {
+  const agents = Object.keys(block(draft.agents ?? { assistant: {} }));
+  const issues: ConfigIssue[] = [];
+  const known = Object.keys(platforms);
+  let catchAll: number | undefined;
+  for (const [index, entry] of list(draft.routes).entries()) {
+    const { agent, adapter, account, channel } = block(entry);
+    const path: ConfigPath = ['routes', index];
+    if (typeof agent === 'string' && !agents.includes(agent)) {
+      issues.push({ path: [...path, 'agent'], text: unknownName('agent', agent, agents) });
+    }
+    if (typeof adapter === 'string' && !known.includes(adapter)) {
+      issues.push({ path: [...path, 'adapter'], text: unknownName('adapter', adapter, known) });
+    }
+    if (catchAll !== undefined) {
+      issues.push({
+        path,
+        text: `never used, routes[${catchAll}] already matches everything; move this route above it`,
+      });
+    } else if (adapter === undefined && account === undefined && channel === undefined) {
+      catchAll = index;
+    }
+  }
+  return issues;
+}
+
+function checkStore({ redisUrl, postgresUrl }: Draft): ConfigIssue[] {
+  if (redisUrl === undefined || postgresUrl === undefined) return [];
+  return [{ path: ['store'], text: 'redisUrl and postgresUrl are both set; keep the one that holds the state' }];
+}
+
+function checkHttp({ host = '127.0.0.1', token }: Draft): ConfigIssue[] {
+  if (typeof host !== 'string' || isLoopback(host) || token !== undefined) return [];
+  const text = `"${host}" can be reached from other machines and needs http.token; set THREADLOOP_TOKEN, or use 127.0.0.1`;
+  return [{ path: ['http', 'host'], text }];
+}
+
+function checkTelegram(bots: readonly unknown[], http: Draft): ConfigIssue[] {
+  const accounts = new Set<unknown>();
+  return bots.flatMap((bot, index) => {
+    const { account = 'default', mode } = block(bot);
+    const issues: ConfigIssue[] = [];
+    const path: ConfigPath = ['adapters', 'telegram', index];
+    if (accounts.has(account)) {
+      issues.push({ path: [...path, 'account'], text: `"${account}" is used twice; give each bot its own name` });
+    }
+    accounts.add(account);
+    if (mode === 'webhook' && http.publicUrl === undefined) {
+      const text = 'webhook needs http.publicUrl, the https address under which Telegram reaches this server';
+      issues.push({ path: [...path, 'mode'], text });
+    }
+    return issues;
+  });
+}
+
+/** Addresses that only this machine can reach. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function unknownName(kind: string, name: string, known: readonly string[]): string {
+  const close = closest(name, known);
+  if (close) return `no ${kind} is called "${name}"; did you mean "${close}"?`;
+  return `no ${kind} is called "${name}"; known: ${known.join(', ')}`;
+}
+
+function block(value: unknown): Draft {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

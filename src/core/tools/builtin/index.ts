@@ -1,0 +1,5 @@
+import type { Tool } from '../tool.js';
+import { currentTime } from './current-time.js';
+
+/** Every built-in tool; the config names them under `tools`. */
+export const builtinTools: readonly Tool[] = [currentTime];

@@ -1,0 +1,199 @@
+import type { AgentSpec } from '../core/agent/run-turn.js';
+import type { Adapter } from '../core/chat/adapter.js';
+import { type ConversationKey, type NumberedItem, type Place, parseConversationKey } from '../core/chat/message.js';
+import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
+import { SupersededError } from '../core/errors.js';
+import type { Logger } from '../core/ports/logger.js';
+import type { Metrics } from '../core/ports/metrics.js';
+import type { Relay } from '../core/ports/relay.js';
+import type { Reading, Store } from '../core/ports/store.js';
+import type { Texts } from '../core/ports/texts.js';
+import { answerControl } from './controls.js';
+import { type ConversationState, parseState, runMark, type Turn } from './conversation-state.js';
+import { createDesk, type Desk } from './desk.js';
+import { openSession, type Session, viewInbox } from './session.js';
+import { handleStop } from './stops.js';
+import { repairStrays } from './strays.js';
+import { createTurnRunner, type UnfinishedTurn } from './turn-runner.js';
+
+export interface RunProcessorOptions {
+  readonly store: Pick<Store, 'conversations' | 'budgets'>;
+  readonly adapter: (platform: string, account: string) => Adapter | undefined;
+  /** The agent a new turn at this place gets. */
+  readonly route: (place: Place) => string;
+  readonly agent: (name: string) => AgentSpec | undefined;
+  readonly texts: Texts;
+  readonly relay: Relay;
+  readonly addRun: (key: ConversationKey) => Promise<void>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly now?: () => number;
+}
+
+/** What one step of the reader leads to: look again, run the open turn, a stop was handled, nothing left. */
+type Step = 'again' | 'turn' | 'stopped' | 'settle';
+
+/** Claims without a commit or settle after which the head of the inbox is set aside (design 3.5). */
+const POISON_CLAIMS = 5;
+const NO_ADAPTER_RETRY_MS = 60_000;
+
+/**
+ * The one reader of a conversation: claim, then read → act → commit until `settle` says there is nothing left
+ * (design 3, reference/protocol 2). Returns normally in every case a later claim can mend; BullMQ never retries it.
+ */
+export function createRunProcessor(
+  options: RunProcessorOptions,
+): (key: ConversationKey, signal: AbortSignal) => Promise<void> {
+  const { logger: rootLogger, metrics } = options;
+  const runTurnOf = createTurnRunner(options);
+
+  return async function process(key, signal) {
+    const logger = rootLogger.child({ conversation: key });
+    const session = await openSession(options.store.conversations, key);
+    try {
+      await hold(session, signal, logger);
+    } catch (error) {
+      if (!(error instanceof SupersededError)) {
+        if (signal.aborted) {
+          logger.info({ reason: String(signal.reason) }, 'run handed over');
+          await options.addRun(key);
+          return;
+        }
+        throw error;
+      }
+      logger.warn({ epoch: session.epoch, at: error.message }, 'superseded');
+      metrics.count('superseded');
+      if (await session.fileStrays()) await options.addRun(key);
+    }
+  };
+
+  async function hold(session: Session, signal: AbortSignal, logger: Logger): Promise<void> {
+    const state = parseState(session.storedState);
+    if (!state) {
+      logger.error({}, 'the stored state was written by a newer version; left for a newer worker');
+      return;
+    }
+    const { platform, account } = parseConversationKey(session.key);
+    const adapter = options.adapter(platform, account);
+    let reading = await session.read();
+    if (!adapter) {
+      logger.error({ platform, account }, 'no such adapter is configured here; trying again in a minute');
+      await session.settle(reading.seen, reading.now + NO_ADAPTER_RETRY_MS);
+      return;
+    }
+    const desk = createDesk({ session, adapter, state, budgets: options.store.budgets, logger, metrics, signal });
+    if (session.claims >= POISON_CLAIMS) await setHeadAside(desk, reading, logger);
+    let unfinished: UnfinishedTurn | undefined;
+    for (;;) {
+      if (signal.aborted) {
+        await options.addRun(session.key);
+        return;
+      }
+      reading = await desk.read();
+      const next = await step(desk, reading, unfinished);
+      if (next === 'turn') unfinished = await runTurnOf(desk, reading, signal, logger);
+      else if (next === 'stopped') unfinished = undefined;
+      else if (next === 'settle' && (await session.settle(reading.seen, restUntil(desk.state, reading))) === 'ok')
+        return;
+    }
+  }
+
+  /** One thing to do, in the order of design 3: outbox, strays, stop, stale presses, then items by number. */
+  async function step(desk: Desk, reading: Reading, unfinished?: UnfinishedTurn): Promise<Step> {
+    const resting = restUntil(desk.state, reading) !== null;
+    if (reading.outbox.length > 0 && !resting) {
+      await desk.deliverOutbox(reading);
+      return 'again';
+    }
+    if (reading.items.some((item) => item.kind === 'stray')) {
+      await repairStrays(desk, reading);
+      return 'again';
+    }
+    if (reading.stop > 0) {
+      await handleStop(desk, reading, { texts: options.texts, unfinished });
+      return 'stopped';
+    }
+    // While a final text waits for its platform, nothing newer is begun; a stop was looked at above.
+    if (resting) return 'settle';
+    const view = viewInbox(reading.items);
+    const presses = reading.items.filter((item) => item.kind === 'choice');
+    const inert = [...presses.map((p) => p.seq), ...view.spent];
+    if (!desk.state.turn) inert.push(...view.corrections.map((c) => c.seq));
+    if (inert.length > 0) {
+      await desk.commit((state) => state, { ack: inert });
+      return 'again';
+    }
+    if (desk.state.turn) return 'turn';
+    const control = reading.items.find((item) => item.kind === 'control');
+    const text = view.texts[0];
+    if (control && (!text || control.seq < text.seq)) {
+      await answerControl(desk, control, options.texts, reading);
+      return 'again';
+    }
+    if (!text) return 'settle';
+    await startTurn(desk, text, reading);
+    return 'turn';
+  }
+
+  async function startTurn(
+    desk: Desk,
+    text: ReturnType<typeof viewInbox>['texts'][number],
+    reading: Reading,
+  ): Promise<void> {
+    const agent = options.route(text.place);
+    const spec = options.agent(agent);
+    const id = `${desk.session.key}#${desk.state.answers + 1}`;
+    const turn: Turn = {
+      id,
+      agent,
+      answer: desk.state.answers + 1,
+      answerFrom: 0,
+      place: { ...text.place },
+      starter: { ...text.person },
+      messageId: text.messageId,
+      ...(text.locale === undefined ? {} : { locale: text.locale }),
+      text: text.text,
+      startedAt: reading.now,
+      taken: [],
+      stoppers: [text.person.id, ...(spec?.stoppers ?? [])],
+      people: [],
+    };
+    await desk.commit((state) => ({ ...state, answers: turn.answer, turn }), {
+      ack: text.seqs,
+      run: runMark(turn, 'running', spec?.model.name ?? '', reading.now),
+    });
+  }
+
+  /** Poison: something about the head kills every worker that touches it. It is answered by a visible line instead. */
+  async function setHeadAside(desk: Desk, reading: Reading, logger: Logger): Promise<void> {
+    const head = reading.items.find((item): item is Exclude<NumberedItem, { kind: 'stray' }> => item.kind !== 'stray');
+    const turn = desk.state.turn;
+    const place = turn?.place ?? head?.place;
+    logger.error(
+      { claims: desk.session.claims, seq: head?.seq, run: turn?.id },
+      'set aside: every try to work on it died',
+    );
+    metrics.count('dead_letters');
+    if (!place) return;
+    const locale = turn?.locale ?? head?.locale;
+    const note: OutboxEntryBody = {
+      v: 1,
+      kind: 'note',
+      slot: turn ? `dead.a${turn.answer}` : `dead.${head?.seq ?? 0}`,
+      place: { ...place },
+      state: 'error',
+      markdown: options.texts.for(locale).poison,
+    };
+    await desk.commit((state) => ({ ...state, turn: null }), {
+      ack: turn || !head ? [] : [head.seq],
+      outbox: [note],
+      ...(turn ? { run: runMark(turn, 'error', '', reading.now) } : {}),
+    });
+  }
+}
+
+/** The time until which the outbox rests, or null when it does not. */
+function restUntil(state: ConversationState, reading: Reading): number | null {
+  if (reading.outbox.length === 0 || !state.hold || state.hold.until <= reading.now) return null;
+  return state.hold.until;
+}
