@@ -69,7 +69,7 @@ export function createPager({ fits }: PagerOptions): Pager {
   function settle(): string {
     for (let size = firstWindow(); ; ) {
       const page = draft(size);
-      if (!fits(page.text.trimEnd())) {
+      if (rest.trim() !== '' && !fits(page.text.trimEnd())) {
         endPage(page);
         size = firstWindow();
         continue;

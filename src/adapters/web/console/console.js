@@ -66,11 +66,14 @@ async function open(id) {
 }
 
 function follow(id, version) {
+  // Follows the growing answer unless the reader has scrolled up.
   const changed = (change) => (data) => {
+    const following = nearEnd();
     change(data);
     ui.empty.hidden = !messages.empty;
     showRun(run);
-    keepEnd();
+    if (following) toEnd();
+    else ui.latest.hidden = false;
   };
   closeEvents = followEvents(id, version, {
     message: changed(messages.show),
@@ -226,15 +229,13 @@ function toEnd() {
   ui.latest.hidden = true;
 }
 
-/** Follows the growing answer unless the reader has scrolled up. */
-function keepEnd() {
-  if (atEnd) toEnd();
-  else ui.latest.hidden = false;
+function nearEnd() {
+  const { scrollHeight, scrollTop, clientHeight } = ui.scroll;
+  return scrollHeight - scrollTop - clientHeight < 60;
 }
 
 ui.scroll.addEventListener('scroll', () => {
-  const { scrollHeight, scrollTop, clientHeight } = ui.scroll;
-  atEnd = scrollHeight - scrollTop - clientHeight < 60;
+  atEnd = nearEnd();
   if (atEnd) ui.latest.hidden = true;
 });
 new ResizeObserver(() => atEnd && toEnd()).observe(ui.scroll);
