@@ -121,3 +121,8 @@ export function runMark(turn: Turn, phase: RunMark['phase'], model: string, now:
     updatedAt: now,
   };
 }
+
+/** The turn is over; later turns see what it produced. */
+export function endTurn(state: ConversationState, turn: Turn, loop: LoopState | undefined): ConversationState {
+  return { ...state, turn: null, history: [...state.history, ...turnHistory(turn, loop)] };
+}

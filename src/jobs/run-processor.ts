@@ -1,7 +1,6 @@
 import type { AgentSpec } from '../core/agent/run-turn.js';
 import type { Adapter } from '../core/chat/adapter.js';
-import { type ConversationKey, type NumberedItem, type Place, parseConversationKey } from '../core/chat/message.js';
-import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
+import { type ConversationKey, type Place, parseConversationKey } from '../core/chat/message.js';
 import { SupersededError } from '../core/errors.js';
 import type { Logger } from '../core/ports/logger.js';
 import type { Metrics } from '../core/ports/metrics.js';
@@ -11,6 +10,7 @@ import type { Texts } from '../core/ports/texts.js';
 import { answerControl } from './controls.js';
 import { type ConversationState, parseState, runMark, type Turn } from './conversation-state.js';
 import { createDesk, type Desk } from './desk.js';
+import { setHeadAside } from './poison.js';
 import { openSession, type Session, viewInbox } from './session.js';
 import { handleStop } from './stops.js';
 import { repairStrays } from './strays.js';
@@ -33,8 +33,11 @@ export interface RunProcessorOptions {
 /** What one step of the reader leads to: look again, run the open turn, a stop was handled, nothing left. */
 type Step = 'again' | 'turn' | 'stopped' | 'settle';
 
-/** Claims without a commit or settle after which the head of the inbox is set aside (design 3.5). */
-const POISON_CLAIMS = 5;
+/**
+ * Claims without a commit or settle after which the work at hand is set aside (design 3.5). Every worker that lives
+ * for a while commits (`run-watch`), so only what kills its worker soon gets this far.
+ */
+const POISON_CLAIMS = 6;
 const NO_ADAPTER_RETRY_MS = 60_000;
 
 /**
@@ -82,7 +85,10 @@ export function createRunProcessor(
       return;
     }
     const desk = createDesk({ session, adapter, state, budgets: options.store.budgets, logger, metrics, signal });
-    if (session.claims >= POISON_CLAIMS) await setHeadAside(desk, reading, logger);
+    if (session.claims >= POISON_CLAIMS) {
+      metrics.count('dead_letters');
+      await setHeadAside(desk, reading, { texts: options.texts, logger });
+    }
     let unfinished: UnfinishedTurn | undefined;
     for (;;) {
       if (signal.aborted) {
@@ -161,33 +167,6 @@ export function createRunProcessor(
     await desk.commit((state) => ({ ...state, answers: turn.answer, turn }), {
       ack: text.seqs,
       run: runMark(turn, 'running', spec?.model.name ?? '', reading.now),
-    });
-  }
-
-  /** Poison: something about the head kills every worker that touches it. It is answered by a visible line instead. */
-  async function setHeadAside(desk: Desk, reading: Reading, logger: Logger): Promise<void> {
-    const head = reading.items.find((item): item is Exclude<NumberedItem, { kind: 'stray' }> => item.kind !== 'stray');
-    const turn = desk.state.turn;
-    const place = turn?.place ?? head?.place;
-    logger.error(
-      { claims: desk.session.claims, seq: head?.seq, run: turn?.id },
-      'set aside: every try to work on it died',
-    );
-    metrics.count('dead_letters');
-    if (!place) return;
-    const locale = turn?.locale ?? head?.locale;
-    const note: OutboxEntryBody = {
-      v: 1,
-      kind: 'note',
-      slot: turn ? `dead.a${turn.answer}` : `dead.${head?.seq ?? 0}`,
-      place: { ...place },
-      state: 'error',
-      markdown: options.texts.for(locale).poison,
-    };
-    await desk.commit((state) => ({ ...state, turn: null }), {
-      ack: turn || !head ? [] : [head.seq],
-      outbox: [note],
-      ...(turn ? { run: runMark(turn, 'error', '', reading.now) } : {}),
     });
   }
 }

@@ -21,6 +21,9 @@ export interface RunWatchOptions {
 
 const LOOK_EVERY_MS = 1_000;
 
+/** A run that has lived so long does not kill its worker: a commit says so, and the poison count begins anew. */
+const ALIVE_AFTER_MS = 8_000;
+
 /**
  * Looks at the inbox once a second while a run is active, and at once when a stop is hinted (design 3.6): a stop or a
  * take-over ends the run also while the model is silent; `/status` and `/help` are answered without waiting for it.
@@ -34,16 +37,20 @@ export async function watchRun(options: RunWatchOptions): Promise<{ close(): Pro
 
   const look = (): void => {
     if (closed || looking) return;
-    looking = lookOnce()
-      .catch((thrown: unknown) => {
-        const error = toError(thrown);
-        if (error instanceof SupersededError) options.end(error);
-        else logger.warn({ err: error }, 'could not look at the inbox; trying again');
-      })
-      .finally(() => {
-        looking = undefined;
-      });
+    looking = guarded(lookOnce).finally(() => {
+      looking = undefined;
+    });
   };
+
+  async function guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (thrown) {
+      const error = toError(thrown);
+      if (error instanceof SupersededError) options.end(error);
+      else logger.warn({ err: error }, 'could not look at the inbox; trying again');
+    }
+  }
 
   async function lookOnce(): Promise<void> {
     const reading = await desk.read();
@@ -73,12 +80,18 @@ export async function watchRun(options: RunWatchOptions): Promise<{ close(): Pro
 
   const unsubscribe = await options.relay.subscribe(`stop:${desk.session.key}`, look);
   const looks = setInterval(look, LOOK_EVERY_MS);
+  const alive = setTimeout(() => {
+    void guarded(async () => {
+      await desk.commit((state) => state);
+    });
+  }, ALIVE_AFTER_MS);
   const typing = setInterval(showTyping, desk.adapter.statusEveryMs ?? 5_000);
   showTyping();
   return {
     async close() {
       closed = true;
       clearInterval(looks);
+      clearTimeout(alive);
       clearInterval(typing);
       await unsubscribe();
       await looking;

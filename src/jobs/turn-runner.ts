@@ -6,7 +6,7 @@ import { AbortedError, ModelError, StoreError, SupersededError, ThreadloopError,
 import type { Logger } from '../core/ports/logger.js';
 import type { Reading, UsageEntry } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
-import { type ConversationState, runMark, type Turn, turnHistory } from './conversation-state.js';
+import { endTurn, runMark, type Turn } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import type { RunProcessorOptions } from './run-processor.js';
 import { watchRun } from './run-watch.js';
@@ -172,10 +172,6 @@ async function fail(
     ] satisfies OutboxEntryBody[],
     run: runMark(turn, 'error', '', reading.now),
   });
-}
-
-function endTurn(state: ConversationState, turn: Turn, loop: LoopState | undefined): ConversationState {
-  return { ...state, turn: null, history: [...state.history, ...turnHistory(turn, loop)] };
 }
 
 function doneNote(turn: Turn, answer: number, texts: TextTable): OutboxEntryBody {

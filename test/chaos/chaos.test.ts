@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, inject, it } from 'vitest';
-import { type ChaosOptions, runChaos } from './chaos.js';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type ChaosOptions, compileProcess, runChaos } from './chaos.js';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'threadloop-chaos-'));
+beforeAll(compileProcess, 60_000);
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const common = {
@@ -12,7 +13,8 @@ const common = {
   workers: 4,
   sweeper: true,
   forgetJob: 0.03,
-  killEveryMs: 1_000,
+  pauseMs: 60,
+  killEveryMs: 2_500,
   kills: 8,
   acceptMs: 90_000,
   quietMs: 60_000,

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,8 @@ export interface ChaosOptions {
   readonly producers: number;
   readonly sweeper: boolean;
   readonly forgetJob: number;
+  /** Mean pause of a producer between two messages of a conversation, ms. */
+  readonly pauseMs: number;
   readonly killEveryMs: number;
   /** Kills at least; the killing ends when they are done and every message is accepted. */
   readonly kills: number;
@@ -36,7 +38,17 @@ export interface ChaosResult {
   readonly quietAfterMs: number;
 }
 
-const PROCESS = fileURLToPath(new URL('./process.ts', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Inside the project, so that packages are found; a process that starts in half a second can be killed more often. */
+const COMPILED = `${ROOT}node_modules/.cache/threadloop-chaos`;
+const PROCESS = `${COMPILED}/test/chaos/process.js`;
+
+/** Compiles the process once; call it before `runChaos`. */
+export function compileProcess(): void {
+  const tsc = `${ROOT}node_modules/typescript/bin/tsc`;
+  const options = ['-p', `${ROOT}tsconfig.json`, '--noEmit', 'false', '--outDir', COMPILED, '--rootDir', ROOT];
+  execFileSync(process.execPath, [tsc, ...options], { stdio: 'inherit' });
+}
 
 /** Runs producers and workers as processes, kills them at random, and judges what the platform shows in the end. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -83,10 +95,10 @@ function createCrew(options: ChaosOptions, platformUrl: string) {
   function start(role: Role, from: number, to: number): ChildProcess {
     const plan = {
       ...{ role, store: options.store, platformUrl, sweeper: options.sweeper, conversations: { from, to } },
-      ...{ messages: options.messages, forgetJob: options.forgetJob, pauseMs: 60 },
+      ...{ messages: options.messages, forgetJob: options.forgetJob, pauseMs: options.pauseMs },
     };
     const child = fork(PROCESS, {
-      execArgv: ['--import', 'tsx'],
+      execArgv: [],
       env: { ...process.env, CHAOS_PLAN: JSON.stringify(plan) },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -122,14 +134,14 @@ function createCrew(options: ChaosOptions, platformUrl: string) {
     },
     /** Kills processes that had come up; a process that never comes up would prove nothing. */
     killAtRandom(everyMs: number) {
-      let on = true;
+      const end = new AbortController();
       let kills = 0;
       const goals: { count: number; reached: () => void }[] = [];
       const loop = (async () => {
-        while (on) {
-          await sleep(everyMs * (0.5 + Math.random()));
+        while (!end.signal.aborted) {
+          await sleep(everyMs * (0.5 + Math.random()), undefined, { signal: end.signal }).catch(() => undefined);
           const victim = [...ready][Math.floor(Math.random() * ready.size)];
-          if (!on || !victim) continue;
+          if (end.signal.aborted || !victim) continue;
           ready.delete(victim);
           kill(victim);
           kills += 1;
@@ -143,7 +155,7 @@ function createCrew(options: ChaosOptions, platformUrl: string) {
             if (kills >= count) reached();
           }),
         async stop(): Promise<number> {
-          on = false;
+          end.abort();
           await loop;
           return kills;
         },

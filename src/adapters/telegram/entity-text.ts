@@ -95,7 +95,7 @@ export function joinTexts(parts: readonly EntityText[]): EntityText {
   for (const part of parts) {
     if (part.text === '') continue;
     if (text !== '') text += '\n\n';
-    entities.push(...part.entities.map((entity) => ({ ...entity, offset: entity.offset + text.length })));
+    for (const entity of part.entities) entities.push({ ...entity, offset: entity.offset + text.length });
     text += part.text;
   }
   return { text, entities: mostImportant(entities) };

@@ -16,22 +16,27 @@ export interface TelegramPayload {
 }
 
 const CAPS = { statusLine: 200, reasoning: 1_000, footer: 300 } as const;
+const SEPARATOR_LENGTH = 2;
+/** A shorter piece of a text is not worth showing. */
+const SHORTEST = 16;
 /** Telegram refuses a text without a visible character. */
 const EMPTY = '…';
 
 /**
- * A body as Telegram shows it: status lines, folded reasoning, answer, footer. When the whole is too long the reasoning
- * and then the status lines give way, never the answer. Throws only for a button whose id is too long.
+ * A body as Telegram shows it: status lines, folded reasoning, answer, footer. When the whole is too long, reasoning,
+ * status lines and footer give way in this order, never the answer. Throws only for a button whose id does not fit.
  */
 export function renderTelegram(body: MessageBody): Rendered<TelegramPayload> {
   const answer = answerText(body);
-  const footer = plain(body.footer ?? '', { type: 'italic', limit: CAPS.footer });
-  let room = TELEGRAM_LIMITS.text - joinTexts([answer, footer]).text.length;
-  const status = plain(statusText(body.status ?? [], room - 2), {});
-  room -= status.text.length + 2;
-  const reasoning = plain(reasoningText(body.reasoning ?? '', Math.min(CAPS.reasoning, room - 2)), {
-    type: 'expandable_blockquote',
-  });
+  let room = TELEGRAM_LIMITS.text - answer.text.length;
+  const place = (part: EntityText): EntityText => {
+    if (part.text !== '') room -= part.text.length + SEPARATOR_LENGTH;
+    return part;
+  };
+  const left = (most: number): number => Math.min(most, room - SEPARATOR_LENGTH);
+  const footer = place(plain(startOf(body.footer ?? '', left(CAPS.footer)), 'italic'));
+  const status = place(plain(lastLines(body.status ?? [], left(TELEGRAM_LIMITS.text))));
+  const reasoning = place(plain(endOf(body.reasoning ?? '', left(CAPS.reasoning)), 'expandable_blockquote'));
   const { text, entities } = joinTexts([status, reasoning, answer, footer]);
   const keyboard = keyboardOf(body.buttons ?? []);
   const payload: TelegramPayload = {
@@ -44,41 +49,42 @@ export function renderTelegram(body: MessageBody): Rendered<TelegramPayload> {
 
 function answerText({ markdown, state }: MessageBody): EntityText {
   const writer = createEntityWriter();
-  const source = state === 'streaming' ? healMarkdown(markdown) : markdown;
-  writeBlocks(writer, parseMarkdown(source).children);
+  writeBlocks(writer, parseMarkdown(state === 'final' ? markdown : healMarkdown(markdown)).children);
   return writer.finish();
 }
 
-function plain(text: string, format: { type?: 'italic' | 'expandable_blockquote'; limit?: number }): EntityText {
+function plain(text: string, type?: 'italic' | 'expandable_blockquote'): EntityText {
   const writer = createEntityWriter();
-  const { type, limit = text.length } = format;
-  const value = clip(cleanText(text).trim(), limit);
-  if (type) writer.format({ type }, () => writer.words(value));
-  else writer.words(value);
+  if (type) writer.format({ type }, () => writer.words(text));
+  else writer.words(text);
   return writer.finish();
 }
 
 /** As many of the last lines as there is room for: the newest is the one that is happening. */
-function statusText(status: readonly string[], room: number): string {
-  const lines = status.map((line) => clip(cleanText(line).replaceAll('\n', ' ').trim(), CAPS.statusLine));
-  // Word joiners put in later make a line a little longer.
-  const length = (): number => lines.reduce((sum, line) => sum + line.length + 1 + line.split('@').length, 0);
-  while (lines.length > 0 && length() > room) lines.shift();
-  return lines.filter((line) => line !== '').join('\n');
+function lastLines(status: readonly string[], room: number): string {
+  const lines = status.map((line) => startOf(line.replace(/\s+/g, ' '), CAPS.statusLine)).filter((line) => line !== '');
+  while (lines.length > 0 && shownLength(lines.join('\n')) > room) lines.shift();
+  return lines.join('\n');
+}
+
+function startOf(source: string, room: number): string {
+  const text = cleanText(source).trim();
+  if (shownLength(text) <= room) return text;
+  const length = room - (shownLength(text) - text.length) - 1;
+  return length < SHORTEST ? '' : `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 /** The end of the reasoning, where the thought is. */
-function reasoningText(reasoning: string, room: number): string {
-  const text = cleanText(reasoning).trim();
-  const limit = room - text.split('@').length;
-  if (text.length <= limit) return text;
-  if (limit < 40) return '';
-  return `…${text.slice(text.length - limit + 1).replace(/^[\udc00-\udfff]/, '')}`;
+function endOf(source: string, room: number): string {
+  const text = cleanText(source).trim();
+  if (shownLength(text) <= room) return text;
+  const length = room - (shownLength(text) - text.length) - 1;
+  return length < SHORTEST ? '' : `…${text.slice(-length).replace(/^[\udc00-\udfff]/, '')}`;
 }
 
-function clip(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+/** With the word joiners that part each `@` from a name. */
+function shownLength(text: string): number {
+  return text.length + text.split('@').length - 1;
 }
 
 function isVisible(text: string): boolean {

@@ -1,9 +1,9 @@
 import type { Alignment, Block, Cell, Inline, ListItem, Table } from '../../core/chat/markdown-tree.js';
 
 /**
- * Blocks as HTML. Everything in it is written here or escaped here. Elements: p, br, h1–h6, hr, blockquote, ul, ol, li,
- * pre, code, table and its parts, div, strong, em, s, a. Attributes: `class`, `start` of ol, `align` of cells, and on a `href` (http,
- * https or mailto), `rel` and `target`. Nothing in it loads anything.
+ * Blocks as HTML. Everything in it is written here or escaped here, and nothing in it loads anything. Elements: p, br,
+ * h1 to h6, hr, blockquote, ul, ol, li, pre, code, table and its parts, div, strong, em, s, a. Attributes: `class`,
+ * `start` of ol, `align` of cells, and of a: `href` (http, https or mailto), `rel`, `target`.
  */
 export function blocksHtml(blocks: readonly Block[]): string {
   return blocks.map((block) => blockHtml(block)).join('');
@@ -55,6 +55,8 @@ function alignment(side: Alignment): string {
   return side === undefined || side === 'left' ? '' : ` align="${side}"`;
 }
 
+const LINK_ATTRIBUTES = 'rel="noopener noreferrer nofollow" target="_blank"';
+
 function inlineHtml(nodes: readonly Inline[]): string {
   return nodes.map(nodeHtml).join('');
 }
@@ -74,7 +76,7 @@ function nodeHtml(node: Inline): string {
     case 'strike':
       return `<s>${inlineHtml(node.children)}</s>`;
     case 'link':
-      return `<a href="${escapeHtml(node.url)}" rel="noopener noreferrer nofollow" target="_blank">${inlineHtml(node.children)}</a>`;
+      return `<a href="${escapeHtml(node.url)}" ${LINK_ATTRIBUTES}>${inlineHtml(node.children)}</a>`;
   }
 }
 

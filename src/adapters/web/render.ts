@@ -15,7 +15,7 @@ export interface WebPayload extends Omit<MessageBody, 'markdown'> {
 export function renderWeb(body: MessageBody): Rendered<WebPayload> {
   const { state, buttons } = body;
   const text = cleanText(body.markdown);
-  const html = blocksHtml(parseMarkdown(state === 'streaming' ? healMarkdown(text) : text).children);
+  const html = blocksHtml(parseMarkdown(state === 'final' ? text : healMarkdown(text)).children);
   const status = body.status?.map(cleanText);
   const reasoning = body.reasoning === undefined ? undefined : cleanText(body.reasoning);
   const footer = body.footer === undefined ? undefined : cleanText(body.footer);

@@ -20,11 +20,11 @@ function endsOf(line: string, pattern: RegExp): number[] {
 }
 
 /**
- * The last position up to `position` that splits no character as a person sees it (surrogate pair, emoji sequence,
- * letter with marks), no entity such as `&amp;` and is not beside a mark. Looks at a small window only; a longer run of
- * marks or of one character is cut anyway, never inside a surrogate pair.
+ * The last position behind `above` and up to `position` that splits no character as a person sees it (surrogate pair,
+ * emoji sequence, letter with marks), no entity such as `&amp;`, and is not beside a mark. Only a small window is
+ * looked at: a longer run of marks or a longer character is cut anyway, never inside a surrogate pair.
  */
-export function graphemeFloor(text: string, position: number): number {
+export function graphemeFloor(text: string, position: number, above: number): number {
   const from = Math.max(0, position - WINDOW);
   const window = text.slice(from, position + WINDOW);
   const entity = /&[#\w]*$/.exec(text.slice(from, position));
@@ -34,11 +34,11 @@ export function graphemeFloor(text: string, position: number): number {
   for (const { index } of segmenter.segment(window)) {
     const at = from + index;
     // The window may start inside a sequence: its first boundary proves nothing.
-    if (index === 0 || at > to) continue;
+    if (index === 0 || at <= above || at > to) continue;
     whole = at;
     if (!MARKUP.includes(text.charAt(at - 1)) && !MARKUP.includes(text.charAt(at))) clean = at;
   }
-  return clean ?? whole ?? surrogateFloor(text, to);
+  return clean ?? whole ?? surrogateFloor(text, to > above ? to : position);
 }
 
 function surrogateFloor(text: string, position: number): number {

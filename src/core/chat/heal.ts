@@ -6,7 +6,7 @@ import { halfLinkStart, openMarks } from './open-marks.js';
 /**
  * Closes what a text in the middle of a stream leaves open, so that it looks as it will when the rest has arrived:
  * marks and code are closed, a half link or image is its label, a mark or list marker without text is held back, a
- * table whose second line is being written has that line. Only for text that is still growing.
+ * table whose second line is being written has that line. Only for text that is still growing or was cut short.
  */
 export function healMarkdown(source: string): string {
   const text = completeTable(withoutLoneMarker(cleanText(source).trimEnd()));

@@ -1,4 +1,4 @@
-/** The neutral tree every platform renders: a closed union, so that the compiler names a renderer that forgot a node. */
+/** The neutral tree every platform renders: a closed union, so that the compiler finds a renderer that forgot a node. */
 
 /** Source lines of a block, counted from 0; `end` is the line after the last one. The splitter cuts by them. */
 export interface Lines {

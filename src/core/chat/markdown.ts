@@ -179,8 +179,9 @@ type Container = Extract<Inline, { children: unknown }> & { readonly children: I
 function containerNode(token: Token): Container | undefined {
   const mark = MARKS[token.type];
   if (mark) return { type: mark, children: [] };
-  if (token.type !== 'link_open') return undefined;
-  return { type: 'link', url: String(token.attrGet('href') ?? ''), children: [] };
+  // An empty address, `[a]()`, is the only one the parser does not check.
+  const url = token.type === 'link_open' ? String(token.attrGet('href') ?? '') : '';
+  return url === '' ? undefined : { type: 'link', url, children: [] };
 }
 
 function appendLeaf(parent: Inline[], token: Token, insideLink: boolean): void {
@@ -196,7 +197,7 @@ function appendLeaf(parent: Inline[], token: Token, insideLink: boolean): void {
       // Showing it would fetch an address the model chose.
       const url = String(token.attrGet('src') ?? '');
       const label = token.content || url;
-      if (insideLink) appendText(parent, label);
+      if (insideLink || url === '') appendText(parent, label);
       else parent.push({ type: 'link', url, children: [{ type: 'text', value: label }] });
       return;
     }

@@ -37,7 +37,9 @@ function unpaired(state: StateInline): string[] {
       previous = delimiter.token;
     }
   }
-  return code ? [...marks, code.run] : marks;
+  // Of marks of one kind only the last can be meant; the others are plain signs.
+  const distinct = marks.filter((mark, index) => marks.lastIndexOf(mark) === index);
+  return code ? [...distinct, code.run] : distinct;
 }
 
 /** `2*3` and `a**b` open emphasis by the rules, but not by intention; runs of four or more are no mark at all. */

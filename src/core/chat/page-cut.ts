@@ -1,4 +1,4 @@
-import { type Container, containersAt, unindent } from './containers.js';
+import { type Container, containersAt } from './containers.js';
 import { graphemeFloor, sentenceEnds, wordEnds } from './cut-positions.js';
 import type { Fence, Table } from './markdown-tree.js';
 import { halfLinkStart, openMarks } from './open-marks.js';
@@ -135,7 +135,7 @@ function hasContent(start: string): boolean {
 
 function* characterCuts(page: Page, from: number): Generator<Cut> {
   for (let size = page.limit - page.floor; size >= 1; size = Math.floor(size * (size > 64 ? 0.9 : 0.5))) {
-    const whole = graphemeFloor(page.text, page.floor + size);
+    const whole = graphemeFloor(page.text, page.floor + size, page.floor);
     const link = halfLinkStart(page.text.slice(0, whole)) ?? whole;
     const at = link > page.floor ? link : whole;
     if (at <= page.floor || at < from) return;
@@ -168,17 +168,17 @@ function textCut(page: Page, { block, line, at }: Place): Cut & { marked: boolea
   const start = block?.lines.start ?? line;
   const containers = containersAt(page.document, page.lines, start);
   const marks = openMarks(page.text.slice(page.starts[start], at).trim());
+  const written = page.text.slice(0, at).trimEnd();
   // A backslash for a line break would be shown at the end of a page.
-  const body = page.text
-    .slice(0, at)
-    .trimEnd()
-    .replace(/(?<!\\)\\$/, '');
+  const body = page.text[written.length] === '\n' ? written.replace(/(?<!\\)\\$/, '') : written;
   const opening = block?.type === 'heading' ? `${'#'.repeat(block.level)} ` : '';
-  const risky = opening === '' && marks.length === 0 && /^[-+*#>`~|=\d]/.test(page.text.slice(at, at + 1));
+  // Three marks at the start of a line would be a fence, and swallow the line.
+  const first = marks.join('') + page.text.slice(at, at + 3);
+  const risky = opening === '' && (marks.length === 0 ? /^[-+*#>`~|=\d]/ : /^(?:`{3}|~{3})/).test(first);
   return {
     head: body + [...marks].reverse().join(''),
     at,
-    prefix: quotePrefix(page, containers) + opening + marks.join('') + (risky ? WORD_JOINER : ''),
+    prefix: quotePrefix(page, containers) + opening + (risky ? WORD_JOINER : '') + marks.join(''),
     containers,
     midLine: true,
     marked: marks.length > 0,
@@ -206,13 +206,12 @@ function rowCut(page: Page, place: Place & { block: Table }): Cut & { marked: bo
 }
 
 function tableHeader(page: Page, block: Table, containers: readonly Container[]): string {
-  const start = block.lines.start;
-  const lines = page.lines.slice(start, start + 2).map((line) => line.trim());
-  const found = unindent(`${page.lines[start + 1] ?? ''}\n`, containers, false).text;
-  const markers = /^[ >]*/.exec(found)?.[0] ?? '';
-  const header = lines
-    .map((line) => `${markers}${line.replace(/^(?:[-+*>]|\d{1,9}[.)])[ \t>]*(?=\|)/, '')}\n`)
-    .join('');
+  const [head = '', delimiters = ''] = page.lines.slice(block.lines.start, block.lines.start + 2);
+  const indent = /^[\s>]*/.exec(delimiters)?.[0].length ?? 0;
+  // A table that begins its item has the item's marker where the second line is indented.
+  const start = hasContent(`${head.slice(0, indent)} `) ? (/^[\s>]*/.exec(head)?.[0].length ?? 0) : indent;
+  const quotes = quotePrefix(page, containers);
+  const header = `${quotes}${head.slice(start)}\n${quotes}${delimiters.slice(indent)}\n`;
   return header.length * REPEATED_SHARE <= page.limit ? header : '';
 }
 

@@ -110,8 +110,8 @@ export function createPager({ fits }: PagerOptions): Pager {
     const limit = longestFitting(text, floor);
     for (const cut of cutsOf(text, limit, floor)) if (fits(cut.head)) return cut;
     // No good place: the longest text that fits; when not even a character does, go on rather than being stuck.
-    const longest = graphemeFloor(text, limit);
-    const at = longest > floor ? longest : graphemeFloor(text, floor + SIZES.forced);
+    const longest = limit > floor ? graphemeFloor(text, limit, floor) : floor;
+    const at = longest > floor ? longest : graphemeFloor(text, Math.min(text.length, floor + SIZES.forced), floor);
     return { head: text.slice(0, at), at, prefix: '', containers: [], midLine: true };
   }
 

@@ -4,14 +4,21 @@ import { type Alignment, plainText, type Table } from './markdown-tree.js';
 const COLUMN_WIDTH = 32;
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
+/** Blocks of the East Asian wide and fullwidth characters, and emoji. */
+const WIDE = new RegExp(
+  [
+    '[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\u33ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\ua000-\\ua4cf\\uac00-\\ud7a3]',
+    '[\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6\\u{20000}-\\u{3fffd}]',
+    '\\p{Emoji_Presentation}|\\ufe0f',
+  ].join('|'),
+  'u',
+);
 
 /** A table as lines of monospaced text with aligned columns, for platforms that have no tables. */
 export function textTable({ header, rows, align }: Table): string {
   const cells = [header, ...rows].map((row) => row.map((cell) => plainText(cell).trim()));
   const widths = header.map((_, column) =>
-    Math.min(COLUMN_WIDTH, Math.max(1, ...cells.map((row) => displayWidth(row[column] ?? '')))),
+    cells.reduce((width, row) => Math.min(COLUMN_WIDTH, Math.max(width, displayWidth(row[column] ?? ''))), 1),
   );
   const [head = '', ...body] = cells.map((row) =>
     widths

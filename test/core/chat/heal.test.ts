@@ -84,5 +84,6 @@ describe('open marks', () => {
     expect(openMarks('a ** b * c')).toEqual([]);
     expect(openMarks('**a [b *c](http://d.e)')).toEqual(['**']);
     expect(openMarks('****a')).toEqual([]);
+    expect(openMarks('*a *b **c')).toEqual(['*', '**']);
   });
 });

@@ -125,15 +125,15 @@ describe('where a page ends', () => {
   });
 
   it('prefers sentences, then words', () => {
-    expect(paginate('First one is here. Second one is there. Third', within(42))).toEqual([
+    expect(paginate('First one is here. Second one is there. Third one too.', within(48))).toEqual([
       'First one is here. Second one is there.',
-      'Third',
+      'Third one too.',
     ]);
     expect(paginate('这是第一句话。这是第二句话。这是第三句', within(16))).toEqual([
       '这是第一句话。这是第二句话。',
       '这是第三句',
     ]);
-    expect(paginate('alpha beta gamma delta', within(18))).toEqual(['alpha beta gamma', 'delta']);
+    expect(paginate('one two three four five six seven', within(32))).toEqual(['one two three four five six', 'seven']);
   });
 
   it('never splits a character as people see it', () => {
@@ -198,6 +198,24 @@ describe('what goes on in the next page', () => {
     expect(pages.join('\n').match(/row \d+/g)).toHaveLength(20);
   });
 
+  it.each([
+    ['a quote', '> ', '> ', (cells: string) => cells],
+    ['an item', '- ', '  ', (cells: string) => `| ${cells} |`],
+    ['an item of a quote', '> 1. ', '>    ', (cells: string) => `| ${cells} |`],
+  ])('is a table with its header, in %s', (_, first, others, row) => {
+    const rows = Array.from({ length: 20 }, (_row, index) => `row ${index} | value`);
+    const lines = ['Name | Value', '--- | --:', ...rows].map(
+      (cells, line) => (line === 0 ? first : others) + row(cells),
+    );
+    const pages = paginate(lines.join('\n'), within(150));
+    expect(pages.length).toBeGreaterThan(2);
+    for (const page of pages) {
+      expect(page.match(/Name \| Value/g)).toHaveLength(1);
+      expect(visibleText(page)).toMatch(/^NameValue(?:row\d+value)+$/);
+    }
+    expect(pages.join('\n').match(/row \d+/g)).toHaveLength(20);
+  });
+
   it('is the rest of a cell under the same header', () => {
     const source = `| A | B |\n|---|---|\n| x | ${'long '.repeat(60)}| \n| y | z |`;
     const pages = paginate(source, within(120));
@@ -218,6 +236,11 @@ describe('what goes on in the next page', () => {
     );
     for (const page of pages) expect(visibleText(page)).not.toMatch(/[*`]/);
     expect(pages[1]).toMatch(/^\*\*(?:bold|words)/);
+  });
+
+  it('keeps a backslash that is text and drops one that breaks a line', () => {
+    expect(paginate(`${'a '.repeat(28)}C:\\ ${'bbbbbbbbbb '.repeat(5)}`, within(64))[0]).toMatch(/C:\\$/);
+    expect(paginate(`${'a '.repeat(28).trim()}\\\n${'bbbbbbbbbb '.repeat(5)}`, within(64))[0]).toMatch(/a$/);
   });
 
   it('has every link whole', () => {

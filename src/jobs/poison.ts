@@ -1,0 +1,38 @@
+import type { NumberedItem } from '../core/chat/message.js';
+import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
+import type { Logger } from '../core/ports/logger.js';
+import type { Reading } from '../core/ports/store.js';
+import type { Texts } from '../core/ports/texts.js';
+import { endTurn, runMark } from './conversation-state.js';
+import type { Desk } from './desk.js';
+import { answerText } from './turn-host.js';
+
+/**
+ * Poison: something about the work at hand kills every worker that touches it. The open run, or else the first waiting
+ * item, is set aside with a visible line; the rest of the conversation goes on (design 3.5).
+ */
+export async function setHeadAside(
+  desk: Desk,
+  reading: Reading,
+  { texts, logger }: { texts: Texts; logger: Logger },
+): Promise<void> {
+  const turn = desk.state.turn;
+  const head = reading.items.find((item): item is Exclude<NumberedItem, { kind: 'stray' }> => item.kind !== 'stray');
+  logger.error({ claims: desk.session.claims, seq: head?.seq, run: turn?.id }, 'set aside: every try to do it died');
+  if (turn) {
+    const line = texts.for(turn.locale).poison;
+    const markdown = [answerText(turn.loop, turn.answerFrom), line].filter(Boolean).join('\n\n');
+    await desk.commit((state) => endTurn(state, turn, turn.loop), {
+      outbox: [
+        { v: 1, kind: 'answer', slot: `a${turn.answer}`, place: { ...turn.place }, state: 'error', markdown },
+      ] satisfies OutboxEntryBody[],
+      run: runMark(turn, 'error', '', reading.now),
+    });
+  } else if (head) {
+    const note: OutboxEntryBody = {
+      ...{ v: 1, kind: 'note', slot: `dead${head.seq}`, place: { ...head.place }, state: 'error' },
+      markdown: texts.for(head.locale).poison,
+    };
+    await desk.commit((state) => state, { ack: [head.seq], outbox: [note] });
+  }
+}
