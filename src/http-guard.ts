@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Context, MiddlewareHandler } from 'hono';
 import { Refusal } from './adapters/web/refusal.js';
 import { ConfigError } from './core/errors.js';
+import { isLoopback } from './loopback.js';
 
 export interface HostRules {
   /** Address the server listens on. */
@@ -9,14 +10,6 @@ export interface HostRules {
   readonly token?: string | undefined;
   readonly publicUrl?: string | undefined;
   readonly allowedHosts: readonly string[];
-}
-
-const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '::1'];
-
-/** Whether only this machine can reach a server that listens on `host`. */
-export function isLoopback(host: string): boolean {
-  const name = bare(host);
-  return LOOPBACK_NAMES.includes(name) || name.endsWith('.localhost') || /^127\.\d+\.\d+\.\d+$/.test(name);
 }
 
 /** Throws when people on the network could use the console without a token. */

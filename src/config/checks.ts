@@ -1,5 +1,6 @@
 import { platforms } from '../adapters/index.js';
 import { builtinTools } from '../core/tools/builtin/index.js';
+import { isLoopback } from '../loopback.js';
 import { type ConfigIssue, closest } from './issues.js';
 import type { ConfigPath } from './json-schema.js';
 
@@ -95,11 +96,6 @@ function checkTelegram(bots: readonly unknown[], http: Draft): ConfigIssue[] {
     }
     return issues;
   });
-}
-
-/** Addresses that only this machine can reach. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function unknownName(kind: string, name: string, known: readonly string[]): string {

@@ -62,6 +62,11 @@ export function parseState(stored: unknown): ConversationState | undefined {
   return conversationState.parse(stored);
 }
 
+/** The entries a state keeps of those that were shown, oldest first. */
+export function keptShown<T>(shown: readonly T[]): T[] {
+  return shown.slice(-KEPT.shown);
+}
+
 /**
  * Keeps what grows within bounds: the newest shown entries and the newest whole turns of the history (a group starts
  * at a user message, so call/result pairs stay whole).
@@ -78,7 +83,7 @@ export function trimState(state: ConversationState): ConversationState {
     if (characters > KEPT.historyCharacters && from < history.length) break;
     if (message.role === 'user') from = i;
   }
-  return { ...state, history: history.slice(from), shown: state.shown.slice(-KEPT.shown) };
+  return { ...state, history: history.slice(from), shown: keptShown(state.shown) };
 }
 
 const PREVIEW = { head: 500, tail: 500 } as const;

@@ -7,7 +7,7 @@ import type { Budgets } from '../core/ports/budget.js';
 import type { Logger } from '../core/ports/logger.js';
 import type { Metrics } from '../core/ports/metrics.js';
 import type { Commit, OutboxEntry, Reading } from '../core/ports/store.js';
-import { type ConversationState, trimState } from './conversation-state.js';
+import { type ConversationState, keptShown, trimState } from './conversation-state.js';
 import type { Session } from './session.js';
 
 /** Everything but the state: what a boundary writes beside it. */
@@ -67,28 +67,36 @@ export function createDesk(options: DeskOptions): Desk {
     const turn = deliveries.then(async () => {
       for (const entry of reading.outbox) {
         if (state.hold && state.hold.until > reading.now) return;
-        await deliverOne(entry, reading.now);
+        await deliverOne(entry, reading);
       }
     });
     deliveries = turn.catch(() => undefined);
     return turn;
   }
 
-  async function deliverOne(entry: OutboxEntry, now: number): Promise<void> {
+  async function deliverOne(entry: OutboxEntry, reading: Reading): Promise<void> {
     const body = outboxEntry.parse(entry.body);
     try {
       await deliver(body, { adapter, slots, budgets: options.budgets, signal: options.signal });
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       if (error.kind !== 'refused' && error.kind !== 'invalid' && error.kind !== 'gone') {
-        await rest(error, now);
+        await rest(error, reading.now);
         return;
       }
       // The person cannot be reached here any more; the answer stays in the history.
       logger.error({ slot: body.slot, err: error, hint: error.hint }, 'a final text could not be delivered');
       metrics.count('undeliverable', { platform: adapter.platform });
     }
-    await commit((s) => ({ ...s, hold: null, shown: remember(s.shown, body) }), { delivered: [entry.n] });
+    const shown = remember(state.shown, body);
+    const needed = [...keptShown(shown), ...reading.outbox.map(({ body: other }) => outboxEntry.parse(other))];
+    const forgetLive = shown.filter((old) => !needed.some(({ slot }) => slot === old.slot)).flatMap(slotsOf);
+    await commit((s) => ({ ...s, hold: null, shown }), { delivered: [entry.n], forgetLive });
+  }
+
+  /** Slots of an entry that is over; nothing will be shown in them any more. */
+  function slotsOf({ slot }: OutboxEntryBody): string[] {
+    return [...session.live.keys()].filter((name) => name === slot || name.startsWith(`${slot}.`));
   }
 
   /** Keeps the entry and names the time of the next try; a 429 names it itself. */

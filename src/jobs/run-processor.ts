@@ -38,7 +38,7 @@ type Step = 'again' | 'turn' | 'stopped' | 'settle';
  * for a while commits (`run-watch`), so only what kills its worker soon gets this far.
  */
 const POISON_CLAIMS = 6;
-const NO_ADAPTER_RETRY_MS = 60_000;
+const RETRY_MS = 60_000;
 
 /**
  * The one reader of a conversation: claim, then read → act → commit until `settle` says there is nothing left
@@ -74,20 +74,21 @@ export function createRunProcessor(
     const state = parseState(session.storedState);
     if (!state) {
       logger.error({}, 'the stored state was written by a newer version; left for a newer worker');
+      await comeBackLater(session);
       return;
     }
     const { platform, account } = parseConversationKey(session.key);
     const adapter = options.adapter(platform, account);
-    let reading = await session.read();
     if (!adapter) {
       logger.error({ platform, account }, 'no such adapter is configured here; trying again in a minute');
-      await session.settle(reading.seen, reading.now + NO_ADAPTER_RETRY_MS);
+      await comeBackLater(session);
       return;
     }
+    let reading = await session.read();
     const desk = createDesk({ session, adapter, state, budgets: options.store.budgets, logger, metrics, signal });
     if (session.claims >= POISON_CLAIMS) {
       metrics.count('dead_letters');
-      await setHeadAside(desk, reading, { texts: options.texts, logger });
+      await setHeadAside(desk, reading, { texts: options.texts, logger, agent: agentOf(desk) });
     }
     let unfinished: UnfinishedTurn | undefined;
     for (;;) {
@@ -104,6 +105,10 @@ export function createRunProcessor(
     }
   }
 
+  function agentOf({ state: { turn } }: Desk): AgentSpec | undefined {
+    return turn ? options.agent(turn.agent) : undefined;
+  }
+
   /** One thing to do, in the order of design 3: outbox, strays, stop, stale presses, then items by number. */
   async function step(desk: Desk, reading: Reading, unfinished?: UnfinishedTurn): Promise<Step> {
     const resting = restUntil(desk.state, reading) !== null;
@@ -112,11 +117,11 @@ export function createRunProcessor(
       return 'again';
     }
     if (reading.items.some((item) => item.kind === 'stray')) {
-      await repairStrays(desk, reading);
+      await repairStrays(desk, reading, rootLogger);
       return 'again';
     }
     if (reading.stop > 0) {
-      await handleStop(desk, reading, { texts: options.texts, unfinished });
+      await handleStop(desk, reading, { texts: options.texts, unfinished, agent: agentOf(desk) });
       return 'stopped';
     }
     // While a final text waits for its platform, nothing newer is begun; a stop was looked at above.
@@ -169,6 +174,12 @@ export function createRunProcessor(
       run: runMark(turn, 'running', spec?.model.name ?? '', reading.now),
     });
   }
+}
+
+/** This worker can do nothing here, another may; settling keeps its claims from looking like poison. */
+async function comeBackLater(session: Session): Promise<void> {
+  const { seen, now } = await session.read();
+  await session.settle(seen, now + RETRY_MS);
 }
 
 /** The time until which the outbox rests, or null when it does not. */

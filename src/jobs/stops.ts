@@ -1,3 +1,4 @@
+import type { AgentSpec } from '../core/agent/run-turn.js';
 import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
 import type { Reading } from '../core/ports/store.js';
 import type { Texts } from '../core/ports/texts.js';
@@ -5,7 +6,7 @@ import { type ControlMessage, noteFor } from './controls.js';
 import { type ConversationState, runMark, type Turn, turnHistory } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import { viewInbox } from './session.js';
-import { answerText } from './turn-host.js';
+import { shownText } from './turn-host.js';
 import type { UnfinishedTurn } from './turn-runner.js';
 
 /** Marks a stopped answer in the history, so that the model knows it was cut by the person. */
@@ -18,19 +19,26 @@ const STOPPED_MARK = '[stopped by the user]';
 export async function handleStop(
   desk: Desk,
   reading: Reading,
-  { texts, unfinished }: { texts: Texts; unfinished: UnfinishedTurn | undefined },
+  options: { texts: Texts; unfinished: UnfinishedTurn | undefined; agent: AgentSpec | undefined },
 ): Promise<void> {
+  const { texts, unfinished, agent } = options;
   const before = reading.items.filter((item) => item.seq <= reading.stop);
-  const dropped = viewInbox(before).texts.length;
+  const taken = new Set(unfinished?.acks);
+  const dropped = viewInbox(before).texts.filter((text) => !text.seqs.every((seq) => taken.has(seq))).length;
   const stop = before.find((item): item is ControlMessage => item.seq === reading.stop && item.kind === 'control');
   const turn = desk.state.turn;
   const table = texts.for(stop?.locale ?? turn?.locale);
   const line = dropped > 0 ? table.stoppedDropped(dropped) : table.stopped;
-  const outbox: OutboxEntryBody[] = [];
-  if (turn) outbox.push(stoppedAnswer(turn, line, unfinished));
+  const outbox: OutboxEntryBody[] = [...(unfinished?.closed ?? [])];
+  if (turn) outbox.push(stoppedAnswer(turn, line, { unfinished, agent }));
   else if (stop) outbox.push(noteFor(stop, dropped > 0 ? line : table.nothingRuns));
   await desk.commit(
-    (state) => ({ ...state, turn: null, history: turn ? stoppedHistory(state, turn, unfinished) : state.history }),
+    (state) => ({
+      ...state,
+      answers: unfinished?.answer ?? state.answers,
+      turn: null,
+      history: turn ? stoppedHistory(state, turn, unfinished) : state.history,
+    }),
     {
       ack: before.map((item) => item.seq),
       outbox,
@@ -41,15 +49,18 @@ export async function handleStop(
   );
 }
 
-function stoppedAnswer(turn: Turn, line: string, unfinished: UnfinishedTurn | undefined): OutboxEntryBody {
-  const markdown = unfinished?.text || answerText(turn.loop, turn.answerFrom);
+function stoppedAnswer(
+  turn: Turn,
+  line: string,
+  { unfinished, agent }: { unfinished: UnfinishedTurn | undefined; agent: AgentSpec | undefined },
+): OutboxEntryBody {
   return {
     v: 1,
     kind: 'answer',
     slot: `a${unfinished?.answer ?? turn.answer}`,
     place: { ...turn.place },
     state: 'stopped',
-    markdown,
+    markdown: unfinished ? unfinished.text : shownText(turn, agent),
     footer: line,
   };
 }

@@ -21,8 +21,8 @@ export interface TurnHostOptions {
   readonly budgets: Budgets;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Ends the run; called when a newer worker took over. */
-  readonly onSuperseded: (error: Error) => void;
+  /** Ends the run; called when a newer worker took over or a stop was found at a round's start. */
+  readonly end: (reason: Error | 'stop') => void;
 }
 
 type Notice = Extract<AgentEvent, { type: 'notice' }>['notice'];
@@ -72,7 +72,7 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
       slots: desk.slots,
       budgets: options.budgets,
       logger,
-      onSuperseded: options.onSuperseded,
+      onSuperseded: options.end,
     });
     const before = answerText(current, answerFrom);
     if (before && agent.showAnswer) {
@@ -83,19 +83,28 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
   }
 
   async function takeSteering(state: LoopState): Promise<Steering | undefined> {
+    // An answer that a steer closed is shown before anything newer; a take-over begins this round again.
+    if (pending.closed.length > 0) await save({ ...state, round: state.round - 1 });
     current = state;
     if (agent.steering !== 'steer') return undefined;
     const reading = await desk.read();
+    if (reading.stop > 0) {
+      // What was sent after the stop must not enter the run that it ends.
+      options.end('stop');
+      return undefined;
+    }
     const fresh = reading.items.filter((item) => !pending.acks.includes(item.seq));
     // A waiting /new ends what belongs to this conversation so far: later texts are not steering of this run.
     const border = fresh.find((item) => item.kind === 'control' && item.control === 'new')?.seq ?? Infinity;
     const view = viewInbox(fresh.filter((item) => item.seq < border));
-    const known = new Set([turn.messageId, ...turn.taken, ...pending.taken.map((t) => t.messageId)]);
+    const { taken, people: earlier } = desk.state.turn ?? turn;
+    const known = new Set([turn.messageId, ...taken, ...pending.taken.map((t) => t.messageId)]);
     const waiting = [
       ...view.texts.filter((text) => !text.queue),
       ...view.corrections.filter((edit) => known.has(edit.messageId)).map((edit) => ({ ...edit, seqs: [edit.seq] })),
     ].sort((a, b) => a.seq - b.seq);
-    const people = new Set([turn.starter.id, ...turn.people, ...waiting.map((w) => w.person.id)]);
+    const authors = [...pending.taken.map((t) => t.person), ...waiting.map((w) => w.person.id)];
+    const people = new Set([turn.starter.id, ...earlier, ...authors]);
     const merged = mergeSteering(
       waiting.map((w) => ({ author: w.person.name, text: w.text })),
       people.size > 1,
@@ -115,6 +124,8 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
     current = loop;
     const { acks, taken, usage, closed } = pending;
     pending = { acks: [], taken: [], usage: [], closed: [] };
+    // A closed answer's last edit must not land after its final text.
+    if (closed.length > 0) await Promise.all(ending);
     await desk.commit(
       (state) => ({
         ...state,
@@ -141,10 +152,18 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
       slot: `a${answer}`,
       place: turn.place,
       state: 'final',
-      markdown: answerText(current, answerFrom),
+      markdown: [
+        agent.showAnswer ? answerText(current, answerFrom) : '',
+        noticeLine(notice, { agent, texts, rounds: current?.round ?? 0 }),
+      ]
+        .filter(Boolean)
+        .join('\n\n'),
+      ...(agent.showReasoning && reasoning ? { reasoning } : {}),
     });
     ending.push(live.stop());
     answer += 1;
+    notice = undefined;
+    reasoning = '';
     answerFrom = current?.produced.length ?? 0;
     needsBreak = false;
     live = openLive();
@@ -238,6 +257,30 @@ export function snapshot(loop: LoopState): LoopState {
     startedCalls: [...loop.startedCalls],
     usage: { ...loop.usage },
   };
+}
+
+/** What the person is told about an answer besides its text; '' when the text says it all. */
+export function noticeLine(
+  notice: Notice | undefined,
+  { agent, texts, rounds }: { agent: AgentSpec; texts: TextTable; rounds: number },
+): string {
+  switch (notice) {
+    case 'max_iterations':
+      return texts.maxIterations(rounds);
+    case 'length':
+      return texts.truncated;
+    case 'content_filter':
+      return texts.filtered;
+    case 'empty_reply':
+      return texts.modelEmpty(agent.model.name);
+    case undefined:
+      return agent.showAnswer ? '' : texts.done;
+  }
+}
+
+/** What people may see of the answer of a turn as of its last boundary. */
+export function shownText(turn: Turn, agent: AgentSpec | undefined): string {
+  return agent?.showAnswer === false ? '' : answerText(turn.loop, turn.answerFrom);
 }
 
 /** The text people see of the rounds since `from`: paragraphs in order. */

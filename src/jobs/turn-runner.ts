@@ -10,7 +10,7 @@ import { endTurn, runMark, type Turn } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import type { RunProcessorOptions } from './run-processor.js';
 import { watchRun } from './run-watch.js';
-import { answerText, createTurnHost, type JobTurnHost } from './turn-host.js';
+import { answerText, createTurnHost, type JobTurnHost, noticeLine } from './turn-host.js';
 
 /** What stood when a stop ended the run in this process; a stop after a take-over has only the last boundary. */
 export interface UnfinishedTurn {
@@ -18,6 +18,10 @@ export interface UnfinishedTurn {
   readonly text: string;
   readonly loop: LoopState | undefined;
   readonly usage: readonly UsageEntry[];
+  /** Numbers of the items the run had taken in. */
+  readonly acks: readonly number[];
+  /** Answers that steers had closed. */
+  readonly closed: readonly OutboxEntryBody[];
   readonly model: string;
 }
 
@@ -58,7 +62,7 @@ export function createTurnRunner(options: RunProcessorOptions): TurnRunner {
       budgets: options.store.budgets,
       logger: logger.child({ run: turn.id }),
       now,
-      onSuperseded: (error) => abort.abort(error),
+      end: (reason) => abort.abort(reason),
     });
     const watch = await watchRun({
       desk,
@@ -93,7 +97,7 @@ export function createTurnRunner(options: RunProcessorOptions): TurnRunner {
     const failure = result instanceof Error ? result : result.error;
     if (failure instanceof StoreError) throw failure;
     if (signal.aborted) throw new AbortedError(String(signal.reason));
-    if (abort.signal.aborted) return unfinishedTurn(result, { host, desk, agent, turn });
+    if (abort.signal.aborted) return unfinishedTurn(result, { host, desk, agent });
     await finish(desk, { turn, agent, host, texts, result, logger });
     options.metrics.observe('run', now() - turn.startedAt, { agent: agent.name });
     return undefined;
@@ -102,16 +106,10 @@ export function createTurnRunner(options: RunProcessorOptions): TurnRunner {
 
 function unfinishedTurn(
   result: AgentLoopResult | Error,
-  { host, desk, agent, turn }: { host: JobTurnHost; desk: Desk; agent: AgentSpec; turn: Turn },
+  { host, desk, agent }: { host: JobTurnHost; desk: Desk; agent: AgentSpec },
 ): UnfinishedTurn {
   const loop = result instanceof Error ? desk.state.turn?.loop : result.state;
-  return {
-    answer: desk.state.turn?.answer ?? turn.answer,
-    text: host.text,
-    loop,
-    usage: host.takePending().usage,
-    model: agent.model.name,
-  };
+  return { ...host.takePending(), answer: host.answer, text: host.text, loop, model: agent.model.name };
 }
 
 interface Ending {
@@ -130,7 +128,7 @@ async function finish(desk: Desk, ending: Ending): Promise<void> {
   const loop = result instanceof Error ? current.loop : result.state;
   const error = result instanceof Error ? result : result.error;
   const pending = host.takePending();
-  const line = error ? errorLine(error, texts) : noticeLine(ending);
+  const line = error ? errorLine(error, texts) : noticeLine(host.notice, { agent, texts, rounds: loop?.round ?? 0 });
   if (error) {
     const fields = { err: error, run: turn.id, hint: error instanceof ThreadloopError ? error.hint : undefined };
     logger.error(fields, 'the run ended with an error');
@@ -153,7 +151,7 @@ async function finish(desk: Desk, ending: Ending): Promise<void> {
   if (desk.adapter.silentEdits && reading.now - turn.startedAt > NOTIFY_AFTER_MS) {
     outbox.push(doneNote(turn, host.answer, texts));
   }
-  await desk.commit((state) => endTurn(state, turn, loop), {
+  await desk.commit((state) => endTurn({ ...state, answers: host.answer }, turn, loop), {
     ack: pending.acks,
     usage: pending.usage,
     outbox,
@@ -199,22 +197,6 @@ function errorLine(error: Error, texts: TextTable): string {
     case 'server':
     case 'not_configured':
       return texts.modelFailed(error.model);
-  }
-}
-
-function noticeLine({ result, agent, host, texts }: Ending): string {
-  if (result instanceof Error) return '';
-  switch (host.notice) {
-    case 'max_iterations':
-      return texts.maxIterations(result.state.round);
-    case 'length':
-      return texts.truncated;
-    case 'content_filter':
-      return texts.filtered;
-    case 'empty_reply':
-      return texts.modelEmpty(agent.model.name);
-    case undefined:
-      return agent.showAnswer ? '' : texts.done;
   }
 }
 

@@ -38,6 +38,7 @@ const ABORTED_MS = 2_000;
 export async function startRunWorker(queue: RunQueue, options: RunWorkerOptions): Promise<RunWorker> {
   const { concurrency, logger } = options;
   const runs = new Set<ActiveRun>();
+  let pastDeadline = false;
 
   function lockLost(jobIds: readonly string[]): void {
     for (const run of runs) {
@@ -48,6 +49,11 @@ export async function startRunWorker(queue: RunQueue, options: RunWorkerOptions)
   }
 
   async function handle(jobId: string, key: ConversationKey): Promise<void> {
+    if (pastDeadline) {
+      // Fetched just before the end: stored again as the follow-up of this job, for a worker that stays.
+      await queue.addRun(key);
+      return;
+    }
     // The same job again means that the lock of its earlier start was lost while this process did not get to run.
     lockLost([jobId]);
     const run: ActiveRun = { jobId, key, abort: new AbortController() };
@@ -68,6 +74,7 @@ export async function startRunWorker(queue: RunQueue, options: RunWorkerOptions)
   async function end(deadlineMs: number): Promise<void> {
     const ended = endConsumer(consumer, logger);
     if (await endsWithin(ended, deadlineMs)) return;
+    pastDeadline = true;
     const left = [...runs];
     // Stored as the follow-up of the running job, so another worker has it the moment this one lets go.
     await endsWithin(Promise.allSettled(left.map(({ key }) => queue.addRun(key))), ABORTED_MS);

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { freshDataDir } from '../jobs/targets.js';
 import { type ChaosOptions, compileProcess, runChaos } from './chaos.js';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'threadloop-chaos-'));
+const dataDir = await freshDataDir();
 beforeAll(compileProcess, 60_000);
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 

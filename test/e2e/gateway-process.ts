@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { freshDataDir } from '../jobs/targets.js';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const START_MS = 60_000;
@@ -35,11 +36,13 @@ export function createWorkspace(): Workspace {
   const directory = mkdtempSync(join(tmpdir(), 'threadloop-e2e-'));
   const running = new Set<ChildProcess>();
   let files = 0;
+  let dataDir: Promise<string> | undefined;
 
   async function start(config: object, role = 'all'): Promise<GatewayProcess> {
     files += 1;
+    dataDir ??= freshDataDir();
     const file = join(directory, `config-${files}.yaml`);
-    writeFileSync(file, stringify({ store: { dataDir: join(directory, 'data') }, ...config }));
+    writeFileSync(file, stringify({ store: { dataDir: await dataDir }, ...config }));
     // Nothing of the caller's own settings may leak in.
     const { PATH = '', HOME = '' } = process.env;
     const child = spawn(
@@ -96,7 +99,7 @@ export function createWorkspace(): Workspace {
           await once(child, 'exit');
         }),
       );
-      rmSync(directory, { recursive: true, force: true });
+      for (const folder of [directory, await dataDir]) if (folder) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -25,38 +25,28 @@ interface Conversation {
   choices: Map<string, { allowed: readonly string[]; till: number; by?: string; closed?: boolean }>;
 }
 
+const wholeMs = (time: number | null): number | null => (time === null ? null : Math.ceil(time));
 const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));
 
-/** The conversation protocol in memory: passes the same contract suite as the durable stores. */
+/** The conversation protocol in memory; passes the contract suite but for the limits of stored identifiers. */
 export function createMemoryConversations(now: () => number = Date.now): ConversationStore {
   const all = new Map<string, Conversation>();
   const usage: (UsageEntry & { key: string })[] = [];
 
+  /** Not kept until something is accepted or claimed: a refusal leaves no trace. */
   function conversation(key: string): Conversation {
-    let found = all.get(key);
-    if (!found) {
-      found = {
-        ...{
-          epoch: 0,
-          seq: 0,
-          outboxCount: 0,
-          claims: 0,
-          stop: 0,
-          state: undefined,
-          dirty: null,
-          wakeAt: null,
-          run: null,
-        },
+    return (
+      all.get(key) ?? {
+        ...{ epoch: 0, seq: 0, outboxCount: 0, claims: 0, stop: 0, state: undefined },
+        ...{ dirty: null, wakeAt: null, run: null },
         ...{ seen: new Map(), items: [], outbox: [], live: new Map(), choices: new Map() },
-      };
-      all.set(key, found);
-    }
-    return found;
+      }
+    );
   }
 
   function owned(key: string, epoch: number): Conversation | undefined {
-    const found = conversation(key);
-    return found.epoch === epoch ? found : undefined;
+    const found = all.get(key);
+    return found?.epoch === epoch ? found : undefined;
   }
 
   function claimChoice(c: Conversation, item: Extract<InboxItem, { kind: 'choice' }>): AcceptResult | undefined {
@@ -92,6 +82,7 @@ export function createMemoryConversations(now: () => number = Date.now): Convers
       const stop = item.kind === 'control' && item.control === 'stop';
       const refused = item.kind === 'choice' ? claimChoice(c, item) : stop ? judgeStop(c, item) : undefined;
       if (refused) return refused;
+      all.set(key, c);
       c.seq += 1;
       c.seen.set(item.dedupe, c.seq);
       c.items.push({ ...copy(item), seq: c.seq });
@@ -101,6 +92,7 @@ export function createMemoryConversations(now: () => number = Date.now): Convers
     },
     async claim(key) {
       const c = conversation(key);
+      all.set(key, c);
       c.epoch += 1;
       c.claims += 1;
       c.dirty = now();
@@ -122,7 +114,7 @@ export function createMemoryConversations(now: () => number = Date.now): Convers
       if (!c) return 'superseded';
       if (c.seq > seen) return 'busy';
       if (wakeAt === null ? c.items.length + c.outbox.length > 0 : wakeAt <= now()) return 'busy';
-      c.wakeAt = wakeAt;
+      c.wakeAt = wholeMs(wakeAt);
       c.dirty = null;
       c.claims = 0;
       return 'ok';
@@ -169,7 +161,8 @@ export function createMemoryConversations(now: () => number = Date.now): Convers
 
   function applyCommit(c: Conversation, key: string, commit: Commit): 'ok' | 'taken' {
     const closing = commit.closeChoices ?? [];
-    if (!commit.knowsTaken && closing.some((id) => c.choices.get(id)?.by)) return 'taken';
+    const won = (id: string): boolean => c.choices.get(id)?.by !== undefined;
+    if (!commit.knowsTaken && closing.some((id) => won(id) && !c.choices.get(id)?.closed)) return 'taken';
     c.state = copy(commit.state);
     c.items = c.items.filter((item) => !commit.ack?.includes(item.seq));
     c.outbox = c.outbox.filter((entry) => !commit.delivered?.includes(entry.n));
@@ -177,14 +170,14 @@ export function createMemoryConversations(now: () => number = Date.now): Convers
       c.outboxCount += 1;
       c.outbox.push({ n: c.outboxCount, body: copy(body) });
     }
-    for (const { id, allowed, till } of commit.openChoices ?? []) c.choices.set(id, { allowed, till });
+    for (const { id, allowed, till } of commit.openChoices ?? []) if (!won(id)) c.choices.set(id, { allowed, till });
     for (const id of closing) {
       const choice = c.choices.get(id);
       if (choice) choice.closed = true;
     }
     if (commit.stopUpTo !== undefined && c.stop <= commit.stopUpTo) c.stop = 0;
     if (commit.run !== undefined) c.run = commit.run;
-    if (commit.wakeAt !== undefined) c.wakeAt = commit.wakeAt;
+    if (commit.wakeAt !== undefined) c.wakeAt = wholeMs(commit.wakeAt);
     for (const slot of commit.forgetLive ?? []) c.live.delete(slot);
     for (const entry of commit.usage ?? []) usage.push({ ...entry, key });
     c.claims = 0;

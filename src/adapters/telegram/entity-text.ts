@@ -30,7 +30,7 @@ export interface EntityWriter {
   /** Formats what `write` writes. */
   format(format: Exclude<Format, { type: 'code' | 'pre' }>, write: () => void): void;
   /** Makes sure that the text ends in this many line ends, unless it is empty. */
-  lines(count: number): void;
+  lines(count: 1 | 2): void;
   /** Whether a format of this type is open. */
   isOpen(type: Format['type']): boolean;
   finish(): EntityText;
@@ -41,27 +41,34 @@ const WORD_JOINER = '\u2060';
 
 export function createEntityWriter(): EntityWriter {
   let text = '';
+  /** The last two characters; looking at the end of a growing string would copy it every time. */
+  let end = '';
   const spans: Span[] = [];
   const open: Format['type'][] = [];
 
+  function append(value: string): void {
+    text += value;
+    end = (end + value.slice(-2)).slice(-2);
+  }
+
   /** Telegram looks for mentions in the finished text, so the sign may come from the node before. */
   function part(next: string): void {
-    if (text.endsWith('@') && /^\w/.test(next)) text += WORD_JOINER;
+    if (end.endsWith('@') && /^\w/.test(next)) append(WORD_JOINER);
   }
 
   function span(format: Format, value: string): void {
     spans.push({ format, start: text.length, end: text.length + value.length });
-    text += value;
+    append(value);
   }
 
   return {
     raw(value) {
       part(value);
-      text += value;
+      append(value);
     },
     words(value) {
       part(value);
-      text += value.replace(/(?<!\w)@(?=\w)/g, `@${WORD_JOINER}`);
+      append(value.replace(/(?<!\w)@(?=\w)/g, `@${WORD_JOINER}`));
     },
     code(value) {
       part(value);
@@ -79,9 +86,8 @@ export function createEntityWriter(): EntityWriter {
     },
     lines(count) {
       if (text === '') return;
-      let missing = count;
-      for (let at = text.length - 1; missing > 0 && text[at] === '\n'; at--) missing--;
-      text += '\n'.repeat(missing);
+      const present = /\n*$/.exec(end)?.[0].length ?? 0;
+      append('\n'.repeat(Math.max(0, count - present)));
     },
     isOpen: (type) => open.includes(type),
     finish: () => ({ text: text.trimEnd(), entities: entitiesOf(text, spans) }),

@@ -105,19 +105,20 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   function tellResult(item: InboxItem, { result }: AcceptResult, callbackId: string | undefined): void {
     if (item.kind === 'stray') return;
     const table = texts.for(item.locale);
-    const text = resultText(result, table);
+    const text = item.kind === 'control' && result === 'foreign' ? table.notYourRun : resultText(result, table);
     if (callbackId !== undefined) answerPress(callbackId, text);
     else if (text !== undefined) say(item.place, item.person, text);
   }
 
   async function refuse(refusal: Inbound & { kind: 'refuse' }): Promise<void> {
     const { list, id, person, place, locale, tell, callbackId } = refusal;
-    const text = list === 'users' ? texts.for(locale).notAllowed(id) : undefined;
-    if (callbackId !== undefined) answerPress(callbackId, text ?? texts.for(locale).notYours);
+    const table = texts.for(locale);
+    const text = list === 'users' ? table.notAllowed(id) : table.chatNotAllowed(id);
+    if (callbackId !== undefined) answerPress(callbackId, text);
     if (!tell || !(await onceAnHour(`refused:${list}`, person))) return;
     const fix = `add "${id}" to adapters.telegram.access.${list} to allow it`;
     logger.warn({ account: context.account, person, chat: place.space, fix }, 'telegram: message refused');
-    if (text !== undefined && callbackId === undefined) say(place, person, text);
+    if (callbackId === undefined) say(place, person, text);
   }
 
   async function notice({ notice: which, person, place, locale }: Inbound & { kind: 'notice' }): Promise<void> {

@@ -99,7 +99,10 @@ function sectionsOf({ title, text }: Doc): readonly Section[] {
     if (/^\s*(```|~~~)/.test(line)) fenced = !fenced;
     const found = fenced ? undefined : /^#{1,6}\s+(.+?)\s*#*$/.exec(line)?.[1];
     if (found === undefined) {
-      lines.push(line);
+      const previous = lines.at(-1);
+      // A chat shows line ends as they are, so paragraphs that were wrapped for an editor are joined again.
+      if (!fenced && previous !== undefined && continues(previous, line)) lines.push(`${lines.pop()} ${line.trim()}`);
+      else lines.push(line);
       continue;
     }
     close();
@@ -107,6 +110,11 @@ function sectionsOf({ title, text }: Doc): readonly Section[] {
   }
   close();
   return sections;
+}
+
+function continues(previous: string, line: string): boolean {
+  const startsBlock = /^\s*([-*+>|#]|\d+[.)]\s|```|~~~|$)/;
+  return previous.trim() !== '' && !startsBlock.test(line) && !/^\s*([|#]|```|~~~)/.test(previous);
 }
 
 function index(section: Section): Indexed {

@@ -121,7 +121,9 @@ export interface ConversationStore {
     key: ConversationKey,
     epoch: number,
     slot: string,
-  ): Promise<{ readonly intent: 'fresh' | 'again' } | { readonly intent: 'known'; readonly messageId: string } | Superseded>;
+  ): Promise<
+    { readonly intent: 'fresh' | 'again' } | { readonly intent: 'known'; readonly messageId: string } | Superseded
+  >;
   /** Records the id of a slot; '' turns it back into an intent. */
   liveId(key: ConversationKey, epoch: number, slot: string, messageId: string): Promise<'ok' | Superseded>;
   /** Keys silent for longer than `graceMs` while dirty, or with a due wake-up. */
@@ -165,7 +167,10 @@ export interface Board {
   remove(conversation: string, id: string): Promise<boolean>;
   get(conversation: string, id: string): Promise<BoardMessage | undefined>;
   /** Messages with a version above `after`, in position order; `after` 0 gives the whole board without removed ones. */
-  list(conversation: string, after: number): Promise<{ readonly version: number; readonly messages: readonly BoardMessage[] }>;
+  list(
+    conversation: string,
+    after: number,
+  ): Promise<{ readonly version: number; readonly messages: readonly BoardMessage[] }>;
 }
 
 /** Everything durable, opened once per process. */

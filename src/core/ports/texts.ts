@@ -11,7 +11,9 @@ export interface TextTable {
   readonly emptyMessage: string;
   readonly tooLong: (limit: number) => string;
   readonly notAllowed: (id: string) => string;
+  readonly chatNotAllowed: (id: string) => string;
   readonly notYours: string;
+  readonly notYourRun: string;
   readonly alreadyAnswered: string;
   readonly expired: string;
   readonly closed: string;

@@ -85,6 +85,11 @@ describe('a rendered text', () => {
     }
   });
 
+  it('can be far longer than the limit, which the caller is told', () => {
+    expect(renderTelegram({ state: 'final', markdown: '**b** '.repeat(50_000) }).length).toBe(99_999);
+    expect(renderTelegram({ state: 'final', markdown: '- a\n'.repeat(50_000) }).length).toBe(199_999);
+  });
+
   it('is never empty', () => {
     for (const markdown of ['', ' \n ', '\u200b\u2060', '&nbsp;', '```\n```', '- ', '#']) {
       expect(payloadOf(markdown).text.trim()).not.toBe('');

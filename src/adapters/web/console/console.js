@@ -258,6 +258,8 @@ ui.menu.addEventListener('click', () => openDrawer(!document.body.classList.cont
 $('#backdrop').addEventListener('click', () => openDrawer(false));
 ui.list.addEventListener('click', (event) => event.target.matches('a') && openDrawer(false));
 document.addEventListener('keydown', (event) => event.key === 'Escape' && openDrawer(false));
+// A phone would open its keyboard over the page.
+if (matchMedia('(pointer: fine)').matches) ui.box.focus();
 window.addEventListener('hashchange', () => void open(location.hash.slice(1)));
 
 translatePage();

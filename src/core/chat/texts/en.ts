@@ -25,7 +25,10 @@ export const english: TextTable = {
   tooLong: (limit) => `That message is too long. The limit is ${limit} characters; please send it in parts.`,
   notAllowed: (id) =>
     `You are not on the list of people who may use this bot. Your id is ${id}; the operator can add it under access.users.`,
+  chatNotAllowed: (id) =>
+    `This chat is not on the list of chats where this bot answers. Its id is ${id}; the operator can add it under access.channels.`,
   notYours: 'This button is meant for someone else.',
+  notYourRun: 'Only the person who started this answer, or an approver, can stop it.',
   alreadyAnswered: 'This was already answered.',
   expired: 'This question has expired.',
   closed: 'This is already closed.',

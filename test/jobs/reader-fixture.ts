@@ -1,0 +1,188 @@
+import type { AgentSpec } from '../../src/core/agent/run-turn.js';
+import type { Adapter } from '../../src/core/chat/adapter.js';
+import { type Control, conversationKey, type InboxItem, type Person } from '../../src/core/chat/message.js';
+import { type OutboxEntryBody, outboxEntry } from '../../src/core/chat/outbox-entry.js';
+import { createTexts } from '../../src/core/chat/texts/index.js';
+import type { Commit, ConversationStore } from '../../src/core/ports/store.js';
+import { createToolCatalog } from '../../src/core/tools/catalog.js';
+import type { Tool } from '../../src/core/tools/tool.js';
+import { type ConversationState, conversationState } from '../../src/jobs/conversation-state.js';
+import { createRunProcessor } from '../../src/jobs/run-processor.js';
+import { type Script, type ScriptedModel, scriptedModel } from '../core/agent/scripted-model.js';
+import { createMemoryRelay } from '../fakes/memory-board.js';
+import { createMemoryConversations } from '../fakes/memory-conversations.js';
+import { createPlatformAdapter } from '../fakes/platform/adapter.js';
+import type { PlatformServer } from '../fakes/platform/server.js';
+import { createCountingMetrics, deafRelay } from '../fakes/quiet.js';
+import { createRecordingLogger } from '../fakes/recording-logger.js';
+import { waitFor } from '../fakes/wait-for.js';
+
+export const ada: Person = { id: 'fake:1', name: 'Ada' };
+export const bob: Person = { id: 'fake:2', name: 'Bob' };
+
+export interface ReaderOptions {
+  readonly script?: Script;
+  readonly agent?: Partial<AgentSpec>;
+  readonly tools?: readonly Tool[];
+  /** Methods put over the fake platform's own. */
+  readonly adapter?: (base: Adapter<string>) => Partial<Adapter<string>>;
+  readonly pageLength?: number;
+  /** All stop hints are lost. */
+  readonly deaf?: boolean;
+  /** Not configured in this process. */
+  readonly missing?: 'adapter' | 'agent';
+}
+
+export interface Saying {
+  readonly as?: Person;
+  readonly queue?: boolean;
+  readonly locale?: string;
+}
+
+/** One conversation on the in-memory store and the loopback platform, with its reader. */
+export interface Reader {
+  readonly key: string;
+  readonly store: ConversationStore;
+  readonly model: ScriptedModel;
+  readonly metrics: ReturnType<typeof createCountingMetrics>;
+  readonly logger: ReturnType<typeof createRecordingLogger>;
+  readonly marks: readonly { messageId: string; mark: string }[];
+  /** Conversations the reader asked to be woken up again. */
+  readonly added: readonly string[];
+  /** Successful commits of the reader, in order. */
+  readonly commits: readonly Commit[];
+  accept(item: InboxItem): Promise<void>;
+  /** A text of a person; gives the platform's id of it. */
+  say(text: string, saying?: Saying): Promise<string>;
+  control(control: Control, saying?: Saying): Promise<void>;
+  edit(messageId: string, text: string): Promise<void>;
+  remove(messageId: string): Promise<void>;
+  /** Common fields of an item of this conversation. */
+  base(
+    saying?: Saying,
+  ): Pick<Extract<InboxItem, { kind: 'message' }>, 'v' | 'dedupe' | 'messageId' | 'person' | 'place'>;
+  /** One claim, until the reader returns. */
+  run(signal?: AbortSignal): Promise<void>;
+  /** Moves the store's clock. */
+  advance(milliseconds: number): void;
+  /** Resolves when the request under way is aborted. */
+  aborted(): Promise<void>;
+  /** Texts of the visible messages, in the order of the chat. */
+  shown(): readonly string[];
+  until(condition: () => boolean, what?: string): Promise<void>;
+  /** Final texts that were put into the outbox, in order. */
+  entries(): readonly OutboxEntryBody[];
+  state(): ConversationState;
+  phases(): readonly (string | undefined)[];
+}
+
+let conversations = 0;
+
+export function createReader(server: PlatformServer, options: ReaderOptions = {}): Reader {
+  const space = `reader-${++conversations}`;
+  const key = conversationKey('fake', 'lookup', space, '');
+  const clock = { offset: 0 };
+  const store = createMemoryConversations(() => Date.now() + clock.offset);
+  const relay = options.deaf ? deafRelay : createMemoryRelay();
+  const metrics = createCountingMetrics();
+  const logger = createRecordingLogger();
+  const marks: { messageId: string; mark: string }[] = [];
+  const added: string[] = [];
+  const commits: Commit[] = [];
+  const script = scriptedModel(options.script ?? [{ text: 'Hello.' }]);
+  let request = new AbortController().signal;
+  const model: ScriptedModel = {
+    ...script,
+    request(input) {
+      request = input.signal;
+      return script.request(input);
+    },
+  };
+  const agent: AgentSpec = {
+    ...{ name: 'assistant', mode: 'tools', model, systemPrompt: '', maxIterations: undefined, maxToolCallsPerTurn: 5 },
+    ...{ enableTools: true, catalog: createToolCatalog(options.tools ?? []), steering: 'steer', display: 'normal' },
+    ...{ showReasoning: false, showAnswer: true, stoppers: [] },
+    ...options.agent,
+  };
+  const { pageLength = 2_000 } = options;
+  const plain = createPlatformAdapter({ url: server.url, mode: 'lookup', editIntervalMs: 15, pageLength, marks });
+  const adapter: Adapter<string> = { ...plain, ...options.adapter?.(plain) };
+  const process = createRunProcessor({
+    store: {
+      conversations: {
+        ...store,
+        async commit(one, epoch, commit) {
+          const result = await store.commit(one, epoch, commit);
+          if (result === 'ok') commits.push(commit);
+          return result;
+        },
+      },
+      budgets: { take: async () => 0 },
+    },
+    adapter: () => (options.missing === 'adapter' ? undefined : adapter),
+    route: () => 'assistant',
+    agent: () => (options.missing === 'agent' ? undefined : agent),
+    texts: createTexts('auto'),
+    relay,
+    addRun: async (one) => void added.push(one),
+    logger,
+    metrics,
+  });
+  let items = 0;
+
+  const reader: Reader = {
+    ...{ key, store, model, metrics, logger, marks, added, commits },
+    base({ as = ada, locale } = {}) {
+      items += 1;
+      const place = { platform: 'fake', account: 'lookup', space };
+      const id = `i${items}`;
+      return { v: 1, dedupe: id, messageId: id, person: as, place, ...(locale === undefined ? {} : { locale }) };
+    },
+    async accept(item) {
+      const { result } = await store.accept(key, item);
+      if (result !== 'accepted') throw new Error(`the item was ${result}`);
+      if (item.kind === 'control' && item.control === 'stop') await relay.publish(`stop:${key}`);
+    },
+    async say(text, saying = {}) {
+      const base = reader.base(saying);
+      await reader.accept({ ...base, kind: 'message', text, ...(saying.queue ? { queue: true } : {}) });
+      return base.messageId;
+    },
+    control: (control, saying) => reader.accept({ ...reader.base(saying), kind: 'control', control }),
+    edit: (messageId, text) => reader.accept({ ...reader.base(), kind: 'edit', messageId, text }),
+    remove: (messageId) => reader.accept({ ...reader.base(), kind: 'delete', messageId }),
+    run: (signal = new AbortController().signal) => process(key, signal),
+    advance(milliseconds) {
+      clock.offset += milliseconds;
+    },
+    aborted: () =>
+      new Promise((resolve) => {
+        if (request.aborted) resolve();
+        else request.addEventListener('abort', () => resolve(), { once: true });
+      }),
+    shown: () => server.messages.filter((m) => m.space === space && !m.removed).map((m) => m.text),
+    async until(condition, what) {
+      await waitFor(condition, { timeoutMs: 5_000, what: () => what ?? JSON.stringify(reader.shown()) });
+    },
+    entries: () => commits.flatMap((c) => c.outbox ?? []).map((body) => outboxEntry.parse(body)),
+    state: () => conversationState.parse(commits.at(-1)?.state),
+    phases: () => commits.flatMap((c) => (c.run === undefined ? [] : [c.run?.phase])),
+  };
+  return reader;
+}
+
+/** What the conversation's later turns see of it, shortened to the words. */
+export function historyOf(reader: Reader): readonly string[] {
+  return reader.state().history.map((m) => `${m.role}: ${m.content}`);
+}
+
+/** The user messages of a request, in order. */
+export function asked(reader: Reader, request: number): readonly string[] {
+  return (reader.model.requests[request]?.messages ?? []).flatMap((m) => (m.role === 'user' ? [m.content] : []));
+}
+
+/** True once nothing is left to do and the conversation was settled. */
+export async function isSettled(reader: Reader): Promise<boolean> {
+  const summary = await reader.store.summary(reader.key);
+  return summary?.busy === false && summary.wakeAt === null;
+}
