@@ -65,6 +65,8 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
   let flight: Promise<void> | undefined;
   let firstSeenAt: number | undefined;
   let notBefore = 0;
+  /** The budget named `notBefore` as this message's turn. */
+  let reserved = false;
 
   function changed(): void {
     dirty = true;
@@ -94,9 +96,14 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
 
   /** Shows one slot: the oldest frozen page not yet shown whole, else the open page. */
   async function draw(): Promise<void> {
-    const wait = await budgets.take(adapter.budgets(place), 'edit');
-    notBefore = Date.now() + (wait > 0 ? wait : adapter.editIntervalMs(place));
-    if (wait > 0) return;
+    if (!reserved) {
+      const wait = await budgets.take(adapter.budgets(place), 'edit');
+      reserved = wait > 0;
+      notBefore = Date.now() + wait;
+      if (reserved) return;
+    }
+    reserved = false;
+    notBefore = Date.now() + adapter.editIntervalMs(place);
     const pages = pager.pages;
     const index = Math.min(frozenShown, pages.length - 1);
     const open = index === pages.length - 1;

@@ -6,8 +6,10 @@ import type { CallBudget } from '../chat/adapter.js';
  */
 export interface Budgets {
   /**
-   * Asks for one call from every bucket. 0 = granted and taken; otherwise milliseconds to wait before asking again,
-   * and nothing was taken. `priority: 'final'` may overdraw (final texts go first); later edits then wait longer.
+   * Takes one call from every bucket and tells when it may be made: 0 = now, otherwise in so many milliseconds. The
+   * place in the queue is reserved, so that callers take turns and none is passed over; a call that is given up costs
+   * the others one slot. `final` is always granted at once (final texts go first); edits after it wait longer, a
+   * minute at most.
    */
   take(budgets: readonly CallBudget[], priority: 'edit' | 'final'): Promise<number>;
 }

@@ -14,12 +14,11 @@ BEGIN
   now := threadloop.clock();
   SELECT max(b.arrival - (l->>'toleranceMs')::double precision - now) INTO wait
     FROM threadloop.budget b JOIN jsonb_array_elements(p_limits) l ON b.bucket = l->>'bucket';
-  IF wait > 0 AND NOT p_final THEN RETURN ceil(wait); END IF;
   UPDATE threadloop.budget b SET arrival = greatest(b.arrival, least(
       greatest(b.arrival, now) + (l->>'everyMs')::double precision,
       now + (l->>'toleranceMs')::double precision + ${OVERDRAFT_MS}))
     FROM jsonb_array_elements(p_limits) l WHERE b.bucket = l->>'bucket';
-  RETURN 0;
+  RETURN CASE WHEN p_final THEN 0 ELSE ceil(greatest(wait, 0)) END;
 END $$;
 `;
 

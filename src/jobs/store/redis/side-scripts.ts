@@ -70,11 +70,10 @@ for i, key in ipairs(KEYS) do
   arrival[i] = math.max(now, tonumber(redis.call('GET', key) or 0))
   wait = math.max(wait, arrival[i] - tonumber(ARGV[2 * i + 1]) - now)
 end
-if wait > 0 and ARGV[1] ~= 'final' then return math.ceil(wait) end
 for i, key in ipairs(KEYS) do
   local latest = now + tonumber(ARGV[2 * i + 1]) + ${OVERDRAFT_MS}
   local next = math.max(arrival[i], math.min(arrival[i] + tonumber(ARGV[2 * i]), latest))
   redis.call('SET', key, string.format('%.3f', next), 'PX', math.ceil(next - now) + 1000)
 end
-return 0`,
+return ARGV[1] == 'final' and 0 or math.ceil(wait)`,
 } as const;
