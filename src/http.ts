@@ -136,6 +136,12 @@ function answerError(thrown: unknown, path: string, logger: Logger): Response {
     if (error.status >= 500) logger.warn({ err: error, path }, 'http call refused');
     return refusalResponse(error);
   }
+  if (isCutBody(error)) {
+    // Nobody is left to read this, and anybody can cause it: no line in the log.
+    return refusalResponse(
+      new Refusal(400, { code: 'body_cut', message: 'The body ended before its end.', hint: 'Send it again.' }),
+    );
+  }
   logger.error({ err: error, path }, 'http call failed');
   return refusalResponse(
     new Refusal(500, {
@@ -144,6 +150,11 @@ function answerError(thrown: unknown, path: string, logger: Logger): Response {
       hint: 'The log of the gateway tells more; the call may be repeated.',
     }),
   );
+}
+
+/** What reading a body throws when the client went away in the middle of it. */
+function isCutBody(error: Error & { code?: unknown }): boolean {
+  return error.code === 'ECONNRESET' && error.message === 'aborted';
 }
 
 function wrongMethod(methods: readonly string[]): Response {

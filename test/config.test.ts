@@ -91,6 +91,10 @@ describe('which file is read', () => {
     expect(issuesOf('locale: en\nlocale: zh')).toEqual([expect.stringMatching(/unique.*line 2/)]);
   });
 
+  it('names only the first errors of a file that is no YAML at all', () => {
+    expect(issuesOf('] [ {\n'.repeat(500))).toHaveLength(10);
+  });
+
   it('refuses aliases that would grow without end', () => {
     const level = (name: string, inner: string) => `${name}: &${name} [${Array(9).fill(inner).join(', ')}]\n`;
     const yaml = level('a', 'x') + level('b', '*a') + level('c', '*b') + level('d', '*c');

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ConfigError, ThreadloopError } from '../src/core/errors.js';
 import type { Readiness } from '../src/http.js';
@@ -232,6 +234,19 @@ describe('bad requests', () => {
     expect(wrong.headers.get('allow')).toBe('POST');
     expect(await errorOf(wrong)).toMatchObject({ status: 405, code: 'method_not_allowed' });
     expect((await server.post('/healthz', {})).status).toBe(405);
+  });
+
+  it.each([
+    ['with a length', 'Content-Length: 100\r\n\r\n{"te'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n4\r\n{"te\r\n'],
+  ])('logs nothing when the client goes away in the middle of a body %s', async (_, rest) => {
+    const server = await start();
+    const socket = connect(server.port, '127.0.0.1').resume();
+    socket.end(`POST /api/conversations/a/messages HTTP/1.1\r\nHost: 127.0.0.1\r\n${rest}`);
+    await once(socket, 'close');
+    // Answered after whatever the cut call led to.
+    expect((await server.get('/healthz')).status).toBe(200);
+    expect(server.logger.lines).toEqual([]);
   });
 
   it('hides what went wrong inside, and logs it', async () => {

@@ -5,6 +5,9 @@ import { type Environment, variable } from './placeholders.js';
 
 type Draft = Readonly<Record<string, unknown>>;
 
+/** One mistake in YAML causes many errors after it; a file that is no YAML at all has one on every line. */
+const MOST_ERRORS = 10;
+
 /**
  * Reads the file as plain data. The file is the one asked for, else `THREADLOOP_CONFIG`, else `config.yaml` in the
  * working directory if there is one, else nothing. Throws ConfigError for a file that is named but cannot be read,
@@ -28,7 +31,8 @@ function parse(text: string, path: string): unknown {
       issues,
       cause,
     });
-  if (document.errors.length > 0) throw broken(document.errors.map(({ message }) => message.split('\n')[0] ?? message));
+  const first = document.errors.slice(0, MOST_ERRORS);
+  if (first.length > 0) throw broken(first.map(({ message }) => message.split('\n')[0] ?? message));
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (thrown) {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { renderWeb } from '../../src/adapters/web/render.js';
@@ -194,6 +195,18 @@ describe.skipIf(path === undefined)(`the console page${path ? '' : ' (skipped: c
     expect((await server.board.list(server.key('chat-1'), 0)).messages).toHaveLength(1);
     expect(await page.locator('.message').count()).toBe(1);
     expect(await page.getByRole('alert').isVisible()).toBe(false);
+  });
+
+  it('sends texts one after the other, so that they arrive in the order they were written', async () => {
+    const page = await open();
+    server.inbox.onAccept = async () => {
+      server.inbox.onAccept = () => undefined;
+      await sleep(300);
+    };
+    await write(page, 'first');
+    await write(page, 'second');
+    await expect.poll(items).toHaveLength(2);
+    expect(items()).toMatchObject([{ text: 'first' }, { text: 'second' }]);
   });
 
   it('keeps an unsent text over a reload and per conversation', async () => {

@@ -42,6 +42,8 @@ const LIMITS = {
 export function createApi(ports: ApiPorts, gate: Gate): { app: Hono; close(): void } {
   const { board, relay, inbox, conversations, logger } = ports;
   const feeds = new Set<EventFeed>();
+  /** Open streams, and those being opened: many may be asked for before the first one stands. */
+  let streams = 0;
 
   async function callerOf(c: Context, user?: { id: string; name: string }): Promise<Caller> {
     const conversation = checkConversationId(c.req.param('id') ?? '');
@@ -118,7 +120,7 @@ export function createApi(ports: ApiPorts, gate: Gate): { app: Hono; close(): vo
     const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' };
     // A HEAD answer has no body that could end the stream.
     if (c.req.raw.method === 'HEAD') return c.body(null, 200, headers);
-    if (feeds.size >= LIMITS.streams) {
+    if (streams >= LIMITS.streams) {
       throw new Refusal(503, {
         code: 'too_many_streams',
         message: `This process has ${LIMITS.streams} event streams open, which is the limit.`,
@@ -127,16 +129,21 @@ export function createApi(ports: ApiPorts, gate: Gate): { app: Hono; close(): vo
       });
     }
     const after = Number(c.req.header('last-event-id') ?? c.req.query('after') ?? 0);
+    streams += 1;
     const opening = openFeed(
       { board, relay, summary: (key) => conversations.summary(key) },
       { conversation, after: Number.isSafeInteger(after) && after > 0 ? after : 0 },
     );
     const feed = await fromStore(opening).catch((refusal: unknown) => {
+      streams -= 1;
       void opening.then((late) => late.close()).catch(() => undefined);
       throw refusal;
     });
     feeds.add(feed);
-    void feed.ended.then(() => feeds.delete(feed));
+    void feed.ended.then(() => {
+      streams -= 1;
+      feeds.delete(feed);
+    });
     return c.body(feed.stream, 200, headers);
   }
 

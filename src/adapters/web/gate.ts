@@ -99,8 +99,9 @@ export function createGate(options: GateOptions): Gate {
     if (token === undefined) return 'open';
     const authorization = c.req.header('authorization');
     if (authorization !== undefined) {
-      const [scheme = '', credentials = ''] = authorization.split(/\s+/, 2);
-      return scheme.toLowerCase() === 'bearer' && sameSecret(credentials, token) ? 'bearer' : undefined;
+      // Everything after the scheme: an operator's pass phrase may hold spaces.
+      const [, credentials] = /^bearer +(.+)$/i.exec(authorization) ?? [];
+      return credentials !== undefined && sameSecret(credentials, token) ? 'bearer' : undefined;
     }
     const session = await readCookie(c, 'session');
     return session !== undefined && Number(session) > Date.now() ? 'session' : undefined;

@@ -39,15 +39,19 @@ function placeOf(caller: Caller): Place {
   return { platform: PLATFORM, account: WEB_ACCOUNT, space: caller.conversation, direct: true };
 }
 
+/** Something other than spaces and characters without a shape, such as zero-width ones. */
+const VISIBLE = /[^\s\p{Cf}]/u;
+
 /**
- * Text as it is stored: well-formed, without control characters other than tab and newline, without surrounding blank
- * lines. Throws a Refusal when nothing or too much is left.
+ * Text as it is stored: well-formed, without control characters other than tab and newline, without what makes a text
+ * read differently from what it says (bidi overrides), without surrounding blank lines. Throws a Refusal when nothing
+ * visible or too much is left.
  */
 export function cleanText(raw: string): string {
   const text = withoutControls(raw.replace(/\r\n?/g, '\n'))
     .replace(/^\s*\n/, '')
     .trimEnd();
-  if (text.trim() === '') throw emptyMessage();
+  if (!VISIBLE.test(text)) throw emptyMessage();
   if (text.length > MAX_TEXT) {
     throw new Refusal(413, {
       code: 'message_too_long',
@@ -73,7 +77,8 @@ export function cleanName(raw: string): string {
 
 function withoutControls(raw: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
-  return raw.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufeff]/g, '').replace(/\p{Surrogate}/gu, '\ufffd');
+  const plain = raw.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/g, '');
+  return plain.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 /**

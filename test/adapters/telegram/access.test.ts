@@ -46,14 +46,15 @@ describe('access', () => {
     expect(accepted()).toEqual([]);
   });
 
-  it('names the chat when only the place is not allowed, in the log', async () => {
+  it('names the chat when only the place is not allowed, in the chat and in the log', async () => {
     const { server, logger } = fixture;
     const group = server.group();
     await fixture.start({ config: { access: { users: ['*'], channels: ['-1'] } } });
     group.say('@threadloop_bot hi');
     await server.waitFor(() => logger.text().includes('refused'));
     expect(logger.text()).toContain(`add \\"${group.id}\\" to adapters.telegram.access.channels`);
-    expect(group.botTexts).toEqual([]);
+    await server.waitFor(() => group.botTexts.length === 1);
+    expect(group.botTexts).toEqual([english.chatNotAllowed(String(group.id))]);
   });
 
   it('is asked for presses too', async () => {

@@ -83,7 +83,7 @@ describe('plain groups', () => {
     const stop = group.say('@threadloop_bot stop');
     await server.waitFor(() => group.botTexts.length === 1);
     expect(group.botMessages[0]?.replyToId).toBe(stop.message_id);
-    expect(group.botTexts).toEqual([english.notYours]);
+    expect(group.botTexts).toEqual([english.notYourRun]);
   });
 
   it('in privacy mode work through mentions and replies', async () => {
@@ -155,7 +155,7 @@ describe('presses', () => {
   });
 
   it.each([
-    ['foreign', english.notYours],
+    ['foreign', english.notYourRun],
     ['already', english.alreadyAnswered],
     ['expired', english.expired],
     ['closed', english.closed],

@@ -127,6 +127,15 @@ describe('POST messages', () => {
     });
   });
 
+  it('refuses a message nobody could see, and removes what makes a text read differently', async () => {
+    expect(await errorOf(await post('messages', { text: '\u200b\u200d \u202e\n\u2060' }))).toMatchObject({
+      status: 400,
+      code: 'empty_message',
+    });
+    await post('messages', { text: 'pay \u202eeno\u202c \u2067me\u2069 👩\u200d💻' });
+    expect((await show()).messages).toMatchObject([{ text: 'pay eno me 👩\u200d💻' }]);
+  });
+
   it('refuses ids that are not conversation ids', async () => {
     for (const id of ['a.b', 'a%2Fb', '%00', 'x'.repeat(65), 'ü']) {
       const response = await server.post(`/api/conversations/${id}/messages`, { text: 'hello' }, { cookie });

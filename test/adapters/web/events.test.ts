@@ -140,6 +140,17 @@ describe('GET events', () => {
     await waitFor(() => server.relay.subscribers() === 0);
   });
 
+  it('opens no more streams than the limit, also when all are asked for at once', async () => {
+    const abort = new AbortController();
+    const answers = await Promise.all(Array.from({ length: 1_003 }, () => fetch(url, { signal: abort.signal })));
+    expect(answers.filter((response) => response.status === 503)).toHaveLength(3);
+    abort.abort();
+    await waitFor(() => server.relay.subscribers() === 0);
+    const stream = await openEventStream(url);
+    await stream.next('run');
+    await stream.close();
+  });
+
   it('opens nothing for HEAD', async () => {
     const response = await fetch(url, { method: 'HEAD' });
     expect(response.status).toBe(200);

@@ -39,6 +39,15 @@ describe('with a token', () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
+  it('a token with spaces opens the API too', async () => {
+    const server = await start({ token: 'correct horse  battery' });
+    const status = async (authorization: string) => (await server.get('/api/runs', { authorization })).status;
+    expect(await status('Bearer correct horse  battery')).toBe(200);
+    expect(await status('bearer correct horse  battery')).toBe(200);
+    expect(await status('Bearer correct')).toBe(401);
+    expect(await status('Bearer ')).toBe(401);
+  });
+
   it('a wrong token gives no session', async () => {
     const server = await start({ token: TOKEN });
     const response = await server.post('/api/session', { token: 'wrong' });

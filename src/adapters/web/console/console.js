@@ -31,6 +31,8 @@ let run = { state: 'idle' };
 let closeEvents = () => {};
 /** A text that could not be sent; sending it again must be the same message for the server. */
 let unsent;
+/** The call before: texts go one after the other, or two sent quickly could arrive the wrong way round. */
+let sending = Promise.resolve();
 let atEnd = true;
 
 // ---- conversation
@@ -117,7 +119,9 @@ async function send() {
   ui.empty.hidden = true;
   toEnd();
   try {
-    await call('POST', `${conversationPath(id)}/messages`, message);
+    const sent = sending.then(() => call('POST', `${conversationPath(id)}/messages`, message));
+    sending = sent.catch(() => {});
+    await sent;
     remember(id, text);
     showConversations();
   } catch (error) {
