@@ -7,6 +7,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Test files start real servers and databases; more than two at once starve each other on small machines.
-    maxWorkers: 2,
+    maxWorkers: 3,
   },
 });

@@ -54,12 +54,10 @@ export const EMPTY_STATE: ConversationState = { v: 1, history: [], answers: 0, t
 
 const KEPT = { shown: 4, historyCharacters: 400_000 } as const;
 
-/** Parses a stored state; undefined when it was written by a newer version. */
+/** Parses a stored state; undefined when this version cannot read it (newer, or damaged). */
 export function parseState(stored: unknown): ConversationState | undefined {
   if (stored === undefined || stored === null) return EMPTY_STATE;
-  const version = z.object({ v: z.number() }).safeParse(stored);
-  if (version.success && version.data.v !== 1) return undefined;
-  return conversationState.parse(stored);
+  return conversationState.safeParse(stored).data;
 }
 
 /** The entries a state keeps of those that were shown, oldest first. */

@@ -4,9 +4,9 @@ import { type OutboxEntryBody, outboxEntry } from '../core/chat/outbox-entry.js'
 import type { Logger } from '../core/ports/logger.js';
 import type { OutboxEntry, Reading } from '../core/ports/store.js';
 import type { Texts } from '../core/ports/texts.js';
+import { shownText } from './answer-text.js';
 import { endTurn, runMark } from './conversation-state.js';
 import type { Desk } from './desk.js';
-import { shownText } from './turn-host.js';
 
 /**
  * Poison: something about the work at hand kills every worker that touches it. The final text being delivered, or else

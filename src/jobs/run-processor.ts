@@ -73,7 +73,7 @@ export function createRunProcessor(
   async function hold(session: Session, signal: AbortSignal, logger: Logger): Promise<void> {
     const state = parseState(session.storedState);
     if (!state) {
-      logger.error({}, 'the stored state was written by a newer version; left for a newer worker');
+      logger.error({}, 'the stored state cannot be read by this version (newer, or damaged); left as it is');
       await comeBackLater(session);
       return;
     }

@@ -2,11 +2,11 @@ import type { AgentSpec } from '../core/agent/run-turn.js';
 import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
 import type { Reading } from '../core/ports/store.js';
 import type { Texts } from '../core/ports/texts.js';
+import { shownText } from './answer-text.js';
 import { type ControlMessage, noteFor } from './controls.js';
 import { type ConversationState, runMark, type Turn, turnHistory } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import { viewInbox } from './session.js';
-import { shownText } from './turn-host.js';
 import type { UnfinishedTurn } from './turn-runner.js';
 
 /** Marks a stopped answer in the history, so that the model knows it was cut by the person. */

@@ -9,6 +9,7 @@ import type { Budgets } from '../core/ports/budget.js';
 import type { Logger } from '../core/ports/logger.js';
 import type { UsageEntry } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
+import { answerText, type Notice, noticeLine } from './answer-text.js';
 import type { Turn } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import { viewInbox } from './session.js';
@@ -24,8 +25,6 @@ export interface TurnHostOptions {
   /** Ends the run; called when a newer worker took over or a stop was found at a round's start. */
   readonly end: (reason: Error | 'stop') => void;
 }
-
-type Notice = Extract<AgentEvent, { type: 'notice' }>['notice'];
 
 /** What a boundary must write besides the state; collected since the last commit. */
 interface Pending {
@@ -257,36 +256,4 @@ export function snapshot(loop: LoopState): LoopState {
     startedCalls: [...loop.startedCalls],
     usage: { ...loop.usage },
   };
-}
-
-/** What the person is told about an answer besides its text; '' when the text says it all. */
-export function noticeLine(
-  notice: Notice | undefined,
-  { agent, texts, rounds }: { agent: AgentSpec; texts: TextTable; rounds: number },
-): string {
-  switch (notice) {
-    case 'max_iterations':
-      return texts.maxIterations(rounds);
-    case 'length':
-      return texts.truncated;
-    case 'content_filter':
-      return texts.filtered;
-    case 'empty_reply':
-      return texts.modelEmpty(agent.model.name);
-    case undefined:
-      return agent.showAnswer ? '' : texts.done;
-  }
-}
-
-/** What people may see of the answer of a turn as of its last boundary. */
-export function shownText(turn: Turn, agent: AgentSpec | undefined): string {
-  return agent?.showAnswer === false ? '' : answerText(turn.loop, turn.answerFrom);
-}
-
-/** The text people see of the rounds since `from`: paragraphs in order. */
-export function answerText(loop: LoopState | undefined, from: number): string {
-  return (loop?.produced ?? [])
-    .slice(from)
-    .flatMap((message) => (message.role === 'assistant' && message.content.trim() ? [message.content.trim()] : []))
-    .join('\n\n');
 }

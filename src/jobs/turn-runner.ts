@@ -2,15 +2,27 @@ import type { AgentLoopResult } from '../core/agent/run-agent-loop.js';
 import type { LoopState } from '../core/agent/run-state.js';
 import { type AgentSpec, runTurn } from '../core/agent/run-turn.js';
 import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
-import { AbortedError, ModelError, StoreError, SupersededError, ThreadloopError, toError } from '../core/errors.js';
+import { AbortedError, StoreError, SupersededError, ThreadloopError, toError } from '../core/errors.js';
+import type { Budgets } from '../core/ports/budget.js';
 import type { Logger } from '../core/ports/logger.js';
+import type { Metrics } from '../core/ports/metrics.js';
+import type { Relay } from '../core/ports/relay.js';
 import type { Reading, UsageEntry } from '../core/ports/store.js';
-import type { TextTable } from '../core/ports/texts.js';
+import type { Texts, TextTable } from '../core/ports/texts.js';
+import { answerText, errorLine, noticeLine, usageLine } from './answer-text.js';
 import { endTurn, runMark, type Turn } from './conversation-state.js';
 import type { Desk } from './desk.js';
-import type { RunProcessorOptions } from './run-processor.js';
 import { watchRun } from './run-watch.js';
-import { answerText, createTurnHost, type JobTurnHost, noticeLine } from './turn-host.js';
+import { createTurnHost, type JobTurnHost } from './turn-host.js';
+
+export interface TurnRunnerOptions {
+  readonly store: { readonly budgets: Budgets };
+  readonly agent: (name: string) => AgentSpec | undefined;
+  readonly texts: Texts;
+  readonly relay: Relay;
+  readonly metrics: Metrics;
+  readonly now?: () => number;
+}
 
 /** What stood when a stop ended the run in this process; a stop after a take-over has only the last boundary. */
 export interface UnfinishedTurn {
@@ -40,7 +52,7 @@ type TurnRunner = (
  * leaves the turn open and returns what stood, for the reader to commit. Throws SupersededError and, on shutdown,
  * AbortedError: then nothing was committed and the next holder goes on from the last boundary.
  */
-export function createTurnRunner(options: RunProcessorOptions): TurnRunner {
+export function createTurnRunner(options: TurnRunnerOptions): TurnRunner {
   return async function run(desk, reading, signal, logger) {
     const turn = desk.state.turn;
     if (!turn) return undefined;
@@ -148,7 +160,7 @@ async function finish(desk: Desk, ending: Ending): Promise<void> {
       ...(agent.display === 'verbose' && loop ? { footer: usageLine(loop, agent, reading.now - turn.startedAt) } : {}),
     },
   ];
-  if (desk.adapter.silentEdits && reading.now - turn.startedAt > NOTIFY_AFTER_MS) {
+  if (!error && desk.adapter.silentEdits && reading.now - turn.startedAt > NOTIFY_AFTER_MS) {
     outbox.push(doneNote(turn, host.answer, texts));
   }
   await desk.commit((state) => endTurn({ ...state, answers: host.answer }, turn, loop), {
@@ -175,33 +187,4 @@ async function fail(
 function doneNote(turn: Turn, answer: number, texts: TextTable): OutboxEntryBody {
   const place = { ...turn.place, replyTo: turn.messageId };
   return { v: 1, kind: 'note', slot: `done.a${answer}`, place, state: 'final', markdown: texts.done };
-}
-
-/** The person's line for a failed run; the log has the cause. */
-function errorLine(error: Error, texts: TextTable): string {
-  if (!(error instanceof ModelError)) return texts.internalError;
-  switch (error.kind) {
-    case 'unreachable':
-      return texts.modelUnreachable(error.model);
-    case 'unauthorized':
-      return texts.modelUnauthorized(error.model);
-    case 'rate_limited':
-      return texts.modelBusy(error.model);
-    case 'stalled':
-      return texts.modelStalled(error.model);
-    case 'empty':
-      return texts.modelEmpty(error.model);
-    case 'not_found':
-    case 'bad_request':
-    case 'broken_stream':
-    case 'server':
-    case 'not_configured':
-      return texts.modelFailed(error.model);
-  }
-}
-
-function usageLine(loop: LoopState, agent: AgentSpec, milliseconds: number): string {
-  const { inputTokens, outputTokens, cost, requests } = loop.usage;
-  const price = cost > 0 ? ` · ${cost.toFixed(4)}` : '';
-  return `${agent.model.name} · ${requests}× · ${inputTokens} → ${outputTokens} tokens${price} · ${(milliseconds / 1000).toFixed(1)} s`;
 }

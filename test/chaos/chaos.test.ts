@@ -44,9 +44,11 @@ describe('kill -9 at random of workers and producers', { timeout: 180_000 }, () 
         store: { redisUrl: `${redis.url.replace(/\/0$/, '')}/4`, dataDir },
         ...{
           conversations: 40,
-          messages: 5,
+          messages: 3,
           sweeper: false,
           forgetJob: 0.3,
+          // Long enough for most runs to be over when the next message comes.
+          pauseMs: 800,
           killEveryMs: 60_000,
           kills: 0,
           quietMs: 6_000,

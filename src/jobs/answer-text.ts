@@ -1,0 +1,71 @@
+import type { AgentEvent } from '../core/agent/events.js';
+import type { LoopState } from '../core/agent/run-state.js';
+import type { AgentSpec } from '../core/agent/run-turn.js';
+import { ModelError } from '../core/errors.js';
+import type { TextTable } from '../core/ports/texts.js';
+import type { Turn } from './conversation-state.js';
+
+/** Something about an answer that the person should be told. */
+export type Notice = Extract<AgentEvent, { type: 'notice' }>['notice'];
+
+/** What the person is told about an answer besides its text; '' when the text says it all. */
+export function noticeLine(
+  notice: Notice | undefined,
+  { agent, texts, rounds }: { agent: AgentSpec; texts: TextTable; rounds: number },
+): string {
+  switch (notice) {
+    case 'max_iterations':
+      return texts.maxIterations(rounds);
+    case 'length':
+      return texts.truncated;
+    case 'content_filter':
+      return texts.filtered;
+    case 'empty_reply':
+      return texts.modelEmpty(agent.model.name);
+    case undefined:
+      return agent.showAnswer ? '' : texts.done;
+  }
+}
+
+/** What people may see of the answer of a turn as of its last boundary. */
+export function shownText(turn: Turn, agent: AgentSpec | undefined): string {
+  return agent?.showAnswer === false ? '' : answerText(turn.loop, turn.answerFrom);
+}
+
+/** The text people see of the rounds since `from`: paragraphs in order. */
+export function answerText(loop: LoopState | undefined, from: number): string {
+  return (loop?.produced ?? [])
+    .slice(from)
+    .flatMap((message) => (message.role === 'assistant' && message.content.trim() ? [message.content.trim()] : []))
+    .join('\n\n');
+}
+
+/** The person's line for a failed run; the log has the cause. */
+export function errorLine(error: Error, texts: TextTable): string {
+  if (!(error instanceof ModelError)) return texts.internalError;
+  switch (error.kind) {
+    case 'unreachable':
+      return texts.modelUnreachable(error.model);
+    case 'unauthorized':
+      return texts.modelUnauthorized(error.model);
+    case 'rate_limited':
+      return texts.modelBusy(error.model);
+    case 'stalled':
+      return texts.modelStalled(error.model);
+    case 'empty':
+      return texts.modelEmpty(error.model);
+    case 'not_found':
+    case 'bad_request':
+    case 'broken_stream':
+    case 'server':
+    case 'not_configured':
+      return texts.modelFailed(error.model);
+  }
+}
+
+/** The footer of the display `verbose`: model, requests, tokens, cost and time of the whole run. */
+export function usageLine(loop: LoopState, agent: AgentSpec, milliseconds: number): string {
+  const { inputTokens, outputTokens, cost, requests } = loop.usage;
+  const price = cost > 0 ? ` · ${cost.toFixed(4)}` : '';
+  return `${agent.model.name} · ${requests}× · ${inputTokens} → ${outputTokens} tokens${price} · ${(milliseconds / 1000).toFixed(1)} s`;
+}
