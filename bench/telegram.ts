@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startModelServer } from '../test/fakes/model-server.js';
 import { type FakeChat, startTelegramServer, type TelegramServer } from '../test/fakes/telegram-server.js';
+import { findProgram, startRedis } from '../test/services.js';
 import { benchFolder, quantile, startBenchGateway } from './gateway.js';
 
 const RATE = 60;
@@ -49,11 +50,19 @@ async function ask(server: TelegramServer, chat: FakeChat, words: number): Promi
 
 /** Fifty chats at once, 600 words each, by long polling. */
 export async function fiftyChats(): Promise<void> {
-  await withGateway(async (server) => {
+  await askFifty('embedded', {});
+  if (!findProgram('redis-server')) return;
+  const redis = await startRedis();
+  await askFifty('Redis', { store: { redisUrl: redis.url } });
+  await redis.stop();
+}
+
+async function askFifty(name: string, store: object): Promise<void> {
+  await withGateway(store, async (server) => {
     const chats = Array.from({ length: 50 }, () => server.privateChat());
     const figures = await Promise.all(chats.map((chat) => ask(server, chat, 600)));
     const of = (pick: (f: AnswerFigures) => number) => figures.map(pick);
-    console.log('50 Telegram chats at once, 600 words at 60 a second, long polling, 30 ms platform latency');
+    console.log(`50 Telegram chats at once, 600 words at 60 a second, long polling, 30 ms platform latency, ${name}`);
     console.log(`  complete answers     ${figures.filter((f) => f.complete).length} of 50`);
     console.log(
       `  first text p50 / p95 ${quantile(
@@ -71,7 +80,7 @@ export async function fiftyChats(): Promise<void> {
 
 /** One long answer each: completeness, rhythm and CPU time, beside a bare client that reads the same stream. */
 export async function longAnswers(): Promise<void> {
-  await withGateway(async (server, cpuMs, modelUrl) => {
+  await withGateway({}, async (server, cpuMs, modelUrl) => {
     await ask(server, server.privateChat(), 60);
     console.log('one answer on Telegram, 60 words a second (CPU: gateway process, and a bare openai client)');
     for (const words of [1_000, 3_000, 9_000]) {
@@ -98,20 +107,20 @@ async function idleCpu(cpuMs: () => number): Promise<number> {
 }
 
 async function withGateway(
+  store: object,
   work: (server: TelegramServer, cpuMs: () => number, modelUrl: string) => Promise<void>,
 ): Promise<void> {
   const folder = benchFolder();
   const model = await startWordsModel();
   const server = await startTelegramServer({ latencyMs: 30 });
   const gateway = await startBenchGateway(folder.path, {
+    ...store,
     models: { default: { baseUrl: model.url, apiKey: 'none', model: 'fake', maxOutputTokens: 16_000 } },
     adapters: { telegram: { botToken: server.token, apiRoot: server.apiRoot, access: { users: ['*'] } } },
   });
   try {
     await work(server, gateway.cpuMs, model.url);
-    console.log(
-      `  memory               ${gateway.rssMb().toFixed(0)} MB (gateway and worker in one process, embedded)`,
-    );
+    console.log(`  memory               ${gateway.rssMb().toFixed(0)} MB (gateway and worker in one process)`);
   } finally {
     await gateway.stop();
     await server.close();
