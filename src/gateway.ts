@@ -144,6 +144,8 @@ async function readiness({ store, kind }: Deployment, adapters: readonly Adapter
   const reasons: Readiness['reasons'][number][] = [];
   try {
     await store.ping();
+    // A store that answers but takes nothing more (full disk, memory limit) cannot keep what people send.
+    await store.records.set('health', 'ready', String(Date.now()), 60_000);
   } catch (thrown) {
     reasons.push({ part: `store (${kind})`, reason: toError(thrown).message });
   }

@@ -74,8 +74,16 @@ function checkStore({ redisUrl, postgresUrl }: Draft): ConfigIssue[] {
   return [{ path: ['store'], text: 'redisUrl and postgresUrl are both set; keep the one that holds the state' }];
 }
 
+/** On an address that other machines reach. */
+const SHORTEST_TOKEN = 16;
+
 function checkHttp({ host = '127.0.0.1', token }: Draft): ConfigIssue[] {
-  if (typeof host !== 'string' || isLoopback(host) || token !== undefined) return [];
+  if (typeof host !== 'string' || isLoopback(host)) return [];
+  if (typeof token === 'string' && token.length < SHORTEST_TOKEN) {
+    const text = `shorter than ${SHORTEST_TOKEN} characters, so it can be guessed; use the output of: openssl rand -hex 32`;
+    return [{ path: ['http', 'token'], text }];
+  }
+  if (token !== undefined) return [];
   const text = `"${host}" can be reached from other machines and needs http.token; set THREADLOOP_TOKEN, or use 127.0.0.1`;
   return [{ path: ['http', 'host'], text }];
 }

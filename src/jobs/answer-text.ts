@@ -40,9 +40,10 @@ export function answerText(loop: LoopState | undefined, from: number): string {
     .join('\n\n');
 }
 
-/** The person's line for a failed run; the log has the cause. */
-export function errorLine(error: Error, texts: TextTable): string {
+/** The person's line for a failed run; the log has the cause. With `partial`, part of the answer stands above it. */
+export function errorLine(error: Error, texts: TextTable, partial: boolean): string {
   if (!(error instanceof ModelError)) return texts.internalError;
+  if (partial && (error.kind === 'broken_stream' || error.kind === 'server')) return texts.modelStalled(error.model);
   switch (error.kind) {
     case 'unreachable':
       return texts.modelUnreachable(error.model);

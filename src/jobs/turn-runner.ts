@@ -140,12 +140,14 @@ async function finish(desk: Desk, ending: Ending): Promise<void> {
   const loop = result instanceof Error ? current.loop : result.state;
   const error = result instanceof Error ? result : result.error;
   const pending = host.takePending();
-  const line = error ? errorLine(error, texts) : noticeLine(host.notice, { agent, texts, rounds: loop?.round ?? 0 });
   if (error) {
     const fields = { err: error, run: turn.id, hint: error instanceof ThreadloopError ? error.hint : undefined };
     logger.error(fields, 'the run ended with an error');
   }
   const text = agent.showAnswer ? host.finalText(loop, error !== undefined) : '';
+  const line = error
+    ? errorLine(error, texts, text !== '')
+    : noticeLine(host.notice, { agent, texts, rounds: loop?.round ?? 0 });
   const reading = await desk.read();
   const outbox: OutboxEntryBody[] = [
     ...pending.closed,

@@ -1,10 +1,13 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createApi } from '../../../src/adapters/web/api.js';
 import { openFeed } from '../../../src/adapters/web/events.js';
+import { createGate } from '../../../src/adapters/web/gate.js';
+import { Refusal, refusalResponse } from '../../../src/adapters/web/refusal.js';
 import { openEventStream } from '../../fakes/event-stream.js';
 import { createMemoryBoard, createMemoryRelay } from '../../fakes/memory-board.js';
 import { waitFor } from '../../fakes/wait-for.js';
-import { startWebServer, type WebServer } from '../../fakes/web-server.js';
+import { errorOf, startWebServer, type WebServer } from '../../fakes/web-server.js';
 
 const bot = (text: string) => ({ role: 'bot', text, html: `<p>${text}</p>`, state: 'streaming', at: 1 });
 
@@ -141,14 +144,24 @@ describe('GET events', () => {
   });
 
   it('opens no more streams than the limit, also when all are asked for at once', async () => {
-    const abort = new AbortController();
-    const answers = await Promise.all(Array.from({ length: 1_003 }, () => fetch(url, { signal: abort.signal })));
-    expect(answers.filter((response) => response.status === 503)).toHaveLength(3);
-    abort.abort();
-    await waitFor(() => server.relay.subscribers() === 0);
-    const stream = await openEventStream(url);
-    await stream.next('run');
-    await stream.close();
+    const { board, relay, inbox, logger } = server;
+    const conversations = { summary: async () => undefined, runs: async () => [], usage: async () => [] };
+    const api = createApi({ board, relay, inbox, logger, conversations }, createGate({}));
+    api.app.onError((error) => {
+      if (error instanceof Refusal) return refusalResponse(error);
+      throw error;
+    });
+    const open = async () => api.app.request('/conversations/chat-1/events');
+    const all = await Promise.all(Array.from({ length: 1_003 }, open));
+    const refused = all.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(3);
+    for (const answer of refused)
+      expect(await errorOf(answer)).toMatchObject({ status: 503, code: 'too_many_streams' });
+    await all.find(({ status }) => status === 200)?.body?.cancel();
+    expect((await open()).status).toBe(200);
+    expect((await open()).status).toBe(503);
+    api.close();
+    await waitFor(() => relay.subscribers() === 0);
   });
 
   it('opens nothing for HEAD', async () => {
