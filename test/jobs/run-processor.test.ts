@@ -132,7 +132,9 @@ describe('the reader of a conversation', () => {
     await reader.say('Hi');
     for (let i = 0; i < 7; i++) await reader.run();
     expect(reader.commits).toEqual([]);
-    expect(reader.logger.lines.some((line) => line.level === 'error' && /cannot be read by this version/.test(line.message))).toBe(true);
+    expect(
+      reader.logger.lines.some((line) => line.level === 'error' && /cannot be read by this version/.test(line.message)),
+    ).toBe(true);
     expect((await reader.store.summary(reader.key))?.wakeAt).toBeGreaterThan(Date.now());
     // Six claims without a commit or settle would be poison to the newer worker that comes.
     expect(await reader.store.claim(reader.key)).toMatchObject({ state: newer, claims: 1 });
