@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Deployment } from '../../src/jobs/deployment.js';
+import { type PlatformServer, startPlatformServer } from '../fakes/platform/server.js';
+import { everyWord, sweep, wordsIn } from './faulty-conversation.js';
+import { describeOnTargets, open, type Target } from './targets.js';
+
+/** take-over.test.ts tries every step on the store in memory; here every nth on the durable ones. */
+const EVERY = { redis: 5, postgres: 9, embedded: 9 } as const;
+
+describeOnTargets('a run whose process is lost', (make) => {
+  let target: Target;
+  let server: PlatformServer;
+  let deployment: Deployment;
+  beforeAll(async () => {
+    server = await startPlatformServer();
+    target = await make();
+    deployment = await open(target);
+  });
+  afterAll(async () => {
+    await deployment.close();
+    await target.remove();
+    await server.close();
+  });
+
+  for (const fault of ['kill', 'pause'] as const) {
+    it(`is continued in the same messages after a ${fault} between store and platform`, {
+      timeout: 120_000,
+    }, async () => {
+      const store = deployment.store.conversations;
+      const outcomes = await sweep({ server, mode: 'lookup', store, name: fault }, fault, EVERY[deployment.kind]);
+      expect(outcomes.length).toBeGreaterThan(8);
+      for (const outcome of outcomes) {
+        expect(outcome.answered, `${fault} at ${outcome.fired}`).toEqual(['#1', '#2']);
+        expect(wordsIn(outcome.visible), `${fault} at ${outcome.fired}`).toEqual(everyWord);
+      }
+    });
+  }
+});
