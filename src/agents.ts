@@ -35,6 +35,7 @@ function createAgent(name: string, agent: AgentConfig, { model, prompt }: { mode
     catalog: createToolCatalog(chosen),
     steering: agent.steering,
     display: agent.display,
+    notifyAfterMs: agent.notifyAfterSeconds * 1_000,
     showReasoning: agent.showReasoning,
     showAnswer: agent.showAnswer,
     stoppers: [...agent.approvals.approvers, ...agent.approvals.admins],

@@ -102,6 +102,11 @@ const agentConfig = z.strictObject({
     .enum(['quiet', 'normal', 'verbose'])
     .default('normal')
     .describe('quiet: the answer; normal: also which tool is used; verbose: also a line with tokens, cost and time'),
+  notifyAfterSeconds: z
+    .int()
+    .min(1)
+    .default(60)
+    .describe('Longer runs end with a short reply that notifies, where edits notify nobody'),
   showReasoning: z.boolean().default(false).describe("Show the model's reasoning, folded"),
   showAnswer: z.boolean().default(true).describe('false: only that the work is done, not its text'),
 });

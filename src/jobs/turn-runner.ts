@@ -37,7 +37,7 @@ export interface UnfinishedTurn {
   readonly model: string;
 }
 
-/** Runs longer than this end with a short notifying reply, where edits notify nobody (design 5). */
+/** Used when the agent names none. */
 const NOTIFY_AFTER_MS = 60_000;
 
 type TurnRunner = (
@@ -162,7 +162,7 @@ async function finish(desk: Desk, ending: Ending): Promise<void> {
       ...(agent.display === 'verbose' && loop ? { footer: usageLine(loop, agent, reading.now - turn.startedAt) } : {}),
     },
   ];
-  if (!error && desk.adapter.silentEdits && reading.now - turn.startedAt > NOTIFY_AFTER_MS) {
+  if (!error && desk.adapter.silentEdits && reading.now - turn.startedAt > (agent.notifyAfterMs ?? NOTIFY_AFTER_MS)) {
     outbox.push(doneNote(turn, host.answer, texts));
   }
   await desk.commit((state) => endTurn({ ...state, answers: host.answer }, turn, loop), {

@@ -21,6 +21,8 @@ export interface AgentSpec {
   readonly catalog: ToolCatalog;
   readonly steering: 'steer' | 'queue';
   readonly display: 'quiet' | 'normal' | 'verbose';
+  /** Longer runs end with a short notifying reply, where edits notify nobody (design 5); unset: 60 s. */
+  readonly notifyAfterMs?: number | undefined;
   readonly showReasoning: boolean;
   readonly showAnswer: boolean;
   /** Person ids who may stop a run besides the person who started it: approvers and admins. */
