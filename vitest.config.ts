@@ -8,7 +8,5 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Test files start real servers and databases; more at once starve each other on small machines.
     maxWorkers: 3,
-    // Tests that kill processes depend on the machine's mood; a real defect fails twice.
-    retry: process.env.CI ? 1 : 0,
   },
 });
