@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { runAgentLoop } from '../../../src/core/agent/run-agent-loop.js';
-import { toolAgentHooks } from '../../../src/core/agent/tool-agent.js';
 import { createLoopState } from '../../../src/core/agent/transcript.js';
 import { AbortedError } from '../../../src/core/errors.js';
 import { createDemoModel } from '../../../src/core/llm/demo-model.js';
 import type { ModelRequest } from '../../../src/core/llm/model.js';
 import { builtinTools } from '../../../src/core/tools/builtin/index.js';
 import { createToolCatalog } from '../../../src/core/tools/catalog.js';
+import { hooksOver } from '../agent/tool-hooks.js';
 
 const docs = [
   {
@@ -62,6 +62,7 @@ describe('the demo model', () => {
   });
 
   it('says what it has when nothing fits', async () => {
+    expect((await ask('thanks!')).text).toContain('I found nothing');
     const { text } = await ask('xyzzy?');
     expect(text).toContain('scripted demo');
     expect(text).toContain('Quick start');
@@ -82,11 +83,10 @@ describe('the demo model', () => {
   it.each(['What time is it in Asia/Shanghai?', '上海 Asia/Shanghai 现在几点？'])(
     'asks the tool for the time: %s',
     async (question) => {
-      const catalog = createToolCatalog(builtinTools);
       const { finish, text, state } = await runAgentLoop({
         model: createDemoModel({ docs }),
         state: createLoopState([{ role: 'user', content: question }]),
-        hooks: toolAgentHooks({ catalog, now: () => Date.UTC(2026, 0, 5, 6, 3, 22) }),
+        hooks: hooksOver(builtinTools, { now: () => Date.UTC(2026, 0, 5, 6, 3, 22) }),
         signal: new AbortController().signal,
       });
       expect(finish).toBe('final');
