@@ -1,4 +1,3 @@
-import type { ToolResult } from '../agent/hooks.js';
 import type { ToolCall, ToolSchema } from '../llm/model.js';
 import type { Tool, ToolContext, ToolOutcome } from './tool.js';
 
@@ -18,9 +17,9 @@ export interface ToolCatalog {
    * Runs one call. An unknown name and an interrupted call that must not be repeated are results; wrong arguments and
    * what the tool throws are thrown.
    */
-  run(call: ToolCall, context: CatalogContext): Promise<ToolResult>;
+  run(call: ToolCall, context: CatalogContext): Promise<ToolOutcome>;
   /** Continues a call that suspended as `interactive`. */
-  resume(call: ToolCall, answer: string, context: CatalogContext): Promise<ToolResult>;
+  resume(call: ToolCall, answer: string, context: CatalogContext): Promise<ToolOutcome>;
 }
 
 /** Puts tools together; of two with one name the first wins, so built-in ones come first (seed 001). */
@@ -52,16 +51,16 @@ export function createToolCatalog(tools: readonly Tool[]): ToolCatalog {
   };
 }
 
-function asResult(outcome: string | ToolOutcome): ToolResult {
+function asResult(outcome: string | ToolOutcome): ToolOutcome {
   return typeof outcome === 'string' ? { content: outcome } : outcome;
 }
 
-function unknownTool(name: string, schemas: readonly ToolSchema[]): ToolResult {
+function unknownTool(name: string, schemas: readonly ToolSchema[]): ToolOutcome {
   const known = schemas.map((schema) => schema.name).join(', ') || 'none';
   return { content: `Error: there is no tool ${JSON.stringify(name)}. Tools: ${known}`, failed: true };
 }
 
-function interrupted(name: string): ToolResult {
+function interrupted(name: string): ToolOutcome {
   return {
     content: `Interrupted: a restart came while ${name} ran. Its outcome is unknown and it was not repeated; check before calling it again.`,
     failed: true,

@@ -21,6 +21,7 @@ export const currentTime = defineTool({
     timeZone: z.string().optional().describe('IANA name of the time zone, for example Asia/Shanghai or Europe/Berlin'),
   }),
   idempotent: true,
+  risk: 'read',
   async execute({ timeZone }, { now }) {
     const zone = timeZone?.trim() || 'UTC';
     const parts = Object.fromEntries(
