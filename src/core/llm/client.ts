@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { AbortedError, ModelError } from '../errors.js';
+import { type Capabilities, NO_CAPABILITIES } from './capabilities.js';
 import { createDeadline, type Deadline } from './deadline.js';
 import { createEventDecoder, type ServerEvent } from './event-stream.js';
 import type { Model, ModelReply, ModelRequest } from './model.js';
-import { type ErrorSource, isQuotaError, modelError, reportedError, toModelError } from './model-errors.js';
+import { type ErrorSource, modelError, reportedError, toModelError } from './model-errors.js';
 import type { PriceTier } from './pricing.js';
-import { createDialect, type Dialect, learnDialect, requestBody } from './request-body.js';
+import { createDialect, type Dialect, learnDialect, type RequestSettings, requestBody } from './request-body.js';
 import { createStreamAssembly, type StreamAssembly } from './stream-assembly.js';
 import { estimateTokens, textTokens } from './tokens.js';
 
-export interface OpenAiModelOptions {
+export interface OpenAiModelOptions extends RequestSettings {
   /** The name under `models:`. */
   readonly name: string;
   /** Ends before `/chat/completions`. */
@@ -21,8 +22,12 @@ export interface OpenAiModelOptions {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly price?: readonly PriceTier[] | undefined;
+  readonly defaultSystemPrompt?: string | undefined;
+  /** What is not named is off. */
+  readonly capabilities?: Partial<Capabilities> | undefined;
   /** False: `<think>` at the beginning of a text is text. Default: it is reasoning. */
-  readonly reasoning?: boolean | undefined;
+  readonly splitThinking?: boolean | undefined;
+  /** Sent with every request besides Authorization; secret like the key. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Longest silence inside an answer, ms; keep-alive comments count as a sign of life. */
   readonly idleTimeoutMs?: number | undefined;
@@ -52,11 +57,11 @@ interface Endpoint {
  * A model behind any OpenAI-compatible `chat/completions`. Streams; keeps reasoning apart; repeats 429, 5xx and lost
  * connections twice while nothing was shown. Throws ModelError, or AbortedError when the request's signal aborts.
  *
- * An end of the stream without finish reason is accepted (as `unknown`) if the server closed it cleanly and something
- * had come; a connection that breaks, or closes before anything came, is `broken_stream`.
+ * An end of the stream without finish reason and `[DONE]` is the finish reason `cut_off` if the server closed it cleanly
+ * and something had come; a connection that breaks, or closes before anything came, is `broken_stream`.
  */
 export function createOpenAiModel(options: OpenAiModelOptions): Model {
-  const { name, model, contextWindow, maxOutputTokens, price = [] } = options;
+  const { name, model, contextWindow, maxOutputTokens, price = [], defaultSystemPrompt } = options;
   const host = hostOf(options.baseUrl);
   const endpoint: Endpoint = {
     options,
@@ -64,7 +69,11 @@ export function createOpenAiModel(options: OpenAiModelOptions): Model {
     source: { name, model, host, secrets: [options.apiKey ?? '', ...Object.values(options.headers ?? {})] },
     dialect: createDialect(host.replace(/:\d+$/, '')),
   };
-  return { name, contextWindow, maxOutputTokens, price, request: (request) => requestWithRetries(endpoint, request) };
+  return {
+    ...{ name, contextWindow, maxOutputTokens, price, defaultSystemPrompt },
+    capabilities: { ...NO_CAPABILITIES, ...options.capabilities },
+    request: (request) => requestWithRetries(endpoint, request),
+  };
 }
 
 /** Everything the client would otherwise read from the environment or write to the console is switched off. */
@@ -84,7 +93,7 @@ function createClient({ baseUrl, apiKey, headers }: OpenAiModelOptions): OpenAI 
 
 async function requestWithRetries(endpoint: Endpoint, request: ModelRequest): Promise<ModelReply> {
   for (let retries = 0; ; ) {
-    const assembly = createStreamAssembly({ request, splitThinking: endpoint.options.reasoning !== false });
+    const assembly = createStreamAssembly({ request, splitThinking: endpoint.options.splitThinking !== false });
     const dialect = { ...endpoint.dialect };
     try {
       return await requestOnce(endpoint, request, { assembly, dialect });
@@ -102,7 +111,6 @@ async function requestWithRetries(endpoint: Endpoint, request: ModelRequest): Pr
 /** Milliseconds before the next try; undefined when another try cannot help or would keep the person waiting. */
 function retryDelay(error: ModelError, retries: number): number | undefined {
   if (!['rate_limited', 'server', 'unreachable', 'broken_stream'].includes(error.kind)) return undefined;
-  if (isQuotaError(error)) return undefined;
   const wait = error.retryAfterMs ?? RETRIES.firstMs * 2 ** retries * (0.75 + Math.random() / 4);
   return wait > RETRIES.longestMs ? undefined : wait;
 }
@@ -122,26 +130,30 @@ async function requestOnce(endpoint: Endpoint, request: ModelRequest, attempt: A
   const deadline = createDeadline(end);
   request.signal.addEventListener('abort', end, { once: true });
   let response: Response | undefined;
+  let read = false;
   try {
     deadline.set(options.firstByteTimeoutMs ?? TIMEOUTS.firstByteTimeoutMs);
     response = await send(endpoint, request, attempt.dialect, abort.signal);
     deadline.set(options.idleTimeoutMs ?? TIMEOUTS.idleTimeoutMs);
     await readResponse(response, source, assembly, deadline);
+    read = true;
     if (!assembly.complete && !assembly.started) throw new Error('it ended before anything came');
+    if (assembly.overflowed) throw modelError(source, 'context_overflow', 'says the request is longer than its window');
   } catch (thrown) {
     throwIfAborted(request.signal);
     if (!assembly.complete || thrown instanceof ModelError) throw explained(source, thrown, deadline, response);
   } finally {
     deadline.clear();
     request.signal.removeEventListener('abort', end);
-    end();
+    // An abort after the end would change nothing, but its error alone costs 0.1 ms.
+    if (!read) end();
   }
   return finishedReply(request, assembly, response);
 }
 
 function send(endpoint: Endpoint, request: ModelRequest, dialect: Dialect, signal: AbortSignal): Promise<Response> {
   const { client, options } = endpoint;
-  const body = requestBody(request, { model: options.model, maxOutputTokens: options.maxOutputTokens, dialect });
+  const body = requestBody(request, { ...options, dialect, reasons: options.capabilities?.reasoning === true });
   // The raw response: reading it here costs less than the client's own decoder and sees keep-alives and odd bodies.
   return client.chat.completions.create(body, { signal, timeout: 2 ** 31 - 1 }).asResponse();
 }
@@ -173,7 +185,10 @@ async function readResponse(
     (whole ?? decoder).push(value);
     if (assembly.complete) deadline.set(assembly.ended ? GRACE.afterDoneMs : GRACE.afterFinishMs);
   }
-  if (whole) return onEvent({ name: '', data: JSON.parse(whole.text()) });
+  if (whole) {
+    onEvent({ name: '', data: JSON.parse(whole.text()) });
+    return assembly.done();
+  }
   decoder.end();
   if (!assembly.started && decoder.stray !== '') throw strayError(source, decoder.stray);
 }

@@ -1,5 +1,6 @@
 import { APIConnectionError, APIError } from 'openai';
 import { ModelError, type ModelErrorKind, toError } from '../errors.js';
+import { isContextOverflow } from './context-overflow.js';
 
 /** What an error text needs to name the model and to hide its secrets. */
 export interface ErrorSource {
@@ -16,7 +17,10 @@ export interface ErrorSource {
 /** Longest text of a vendor that is passed on. */
 const VENDOR_CHARACTERS = 300;
 
-const QUOTA = /quota|billing|balance/i;
+/** Codes, types and texts by which vendors say that an account has nothing left to spend. */
+const QUOTA = /quota|billing|balance|credits?\b|arrear/i;
+/** Some call their limit per minute a quota as well. */
+const PASSING = /throttl|\brate.?limit|per.?(second|minute)|(retry|try again) (in|after)/i;
 
 /** Builds the one shape of model errors: `model "name" (model at host): problem`, with the fix as hint. */
 export function modelError(
@@ -29,7 +33,7 @@ export function modelError(
   return new ModelError(`model "${name}" (${model} at ${host}): ${cleaned(source, problem)}`, {
     kind,
     model: name,
-    hint: hintFor(kind, source, problem),
+    hint: hintFor(kind, source),
     ...details,
   });
 }
@@ -55,24 +59,30 @@ export function reportedError(source: ErrorSource, body: unknown, eventName = ''
   const text = typeof reported === 'string' ? reported : String(error?.message ?? JSON.stringify(reported));
   const status = numericStatus(error?.code) ?? numericStatus(error?.status) ?? numericStatus(object?.status);
   const words = `${error?.type ?? ''} ${error?.code ?? ''}`;
-  const kind = status === undefined ? (/rate.?limit/i.test(words) ? 'rate_limited' : 'server') : kindOf(status);
+  const kind = kindOf({ status, words, text });
   return modelError(source, kind, `the server reported: ${text}`, { status });
-}
-
-/** The account cannot pay: a short wait does not help, unless the vendor names one. */
-export function isQuotaError(error: ModelError): boolean {
-  return error.kind === 'rate_limited' && error.retryAfterMs === undefined && QUOTA.test(error.message);
 }
 
 function statusError(source: ErrorSource, error: APIError, status: number): ModelError {
   const text = error.message.replace(new RegExp(`^${status} `), '');
-  return modelError(source, kindOf(status), `answered ${status}: ${text}`, {
-    status,
-    retryAfterMs: retryAfter(error.headers),
-  });
+  const retryAfterMs = retryAfter(error.headers);
+  const kind = kindOf({ status, words: `${error.type ?? ''} ${error.code ?? ''}`, text, retryAfterMs });
+  return modelError(source, kind, `answered ${status}: ${text}`, { status, retryAfterMs });
 }
 
-function kindOf(status: number): ModelErrorKind {
+interface Reported {
+  readonly status: number | undefined;
+  /** The vendor's type and code. */
+  readonly words: string;
+  readonly text: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+function kindOf(reported: Reported): ModelErrorKind {
+  const { status, words, text } = reported;
+  if (isContextOverflow(status, `${words} ${text}`)) return 'context_overflow';
+  if (isQuota(reported)) return 'quota';
+  if (status === undefined) return /rate.?limit/i.test(words) ? 'rate_limited' : 'server';
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404) return 'not_found';
   if (status === 429) return 'rate_limited';
@@ -80,7 +90,13 @@ function kindOf(status: number): ModelErrorKind {
   return 'bad_request';
 }
 
-function hintFor(kind: ModelErrorKind, { name }: ErrorSource, problem: string): string {
+/** By its code or by 402; a text says so only with 429 and where no wait is named. */
+function isQuota({ status, words, text, retryAfterMs }: Reported): boolean {
+  if (status === 402 || (QUOTA.test(words) && !PASSING.test(words))) return true;
+  return status === 429 && retryAfterMs === undefined && QUOTA.test(text) && !PASSING.test(`${words} ${text}`);
+}
+
+function hintFor(kind: ModelErrorKind, { name }: ErrorSource): string {
   const path = `models.${name}`;
   switch (kind) {
     case 'unauthorized':
@@ -90,11 +106,13 @@ function hintFor(kind: ModelErrorKind, { name }: ErrorSource, problem: string): 
     case 'unreachable':
       return `check ${path}.baseUrl and that the server behind it runs`;
     case 'rate_limited':
-      return QUOTA.test(problem)
-        ? `the account of ${path}.apiKey has nothing left to spend`
-        : `the vendor limits requests of ${path}.apiKey; wait, or raise the limit`;
+      return `the vendor limits requests of ${path}.apiKey; wait, or raise the limit`;
+    case 'quota':
+      return `the account of ${path}.apiKey has nothing left to spend; top it up, or set another key`;
     case 'bad_request':
       return `the server rejects the request; its text says why (settings: ${path})`;
+    case 'context_overflow':
+      return `set ${path}.contextWindow and ${path}.maxOutputTokens to what the server accepts, and leave compressHistory on`;
     case 'stalled':
       return `the server behind ${path}.baseUrl took the request and went silent; look at its log`;
     case 'broken_stream':

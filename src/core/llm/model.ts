@@ -1,3 +1,4 @@
+import type { Capabilities } from './capabilities.js';
 import type { PriceTier } from './pricing.js';
 
 /** One call of a tool as the model wrote it; `arguments` is JSON text, `{}` when the model sent nothing. */
@@ -24,11 +25,16 @@ export interface ToolSchema {
 /** `undefined` leaves the choice to the model; the API's word `auto` is never sent (some vendors reject it). */
 export type ToolChoice = 'none' | 'required';
 
+/** How long a model that reasons may think. */
+export type ReasoningEffort = 'low' | 'medium' | 'high';
+
 export interface ModelRequest {
   readonly messages: readonly ChatMessage[];
   /** Empty or absent: no schemas are sent. */
   readonly tools?: readonly ToolSchema[] | undefined;
   readonly toolChoice?: ToolChoice | undefined;
+  /** Sent only to a model whose capability `reasoning` is set. */
+  readonly reasoningEffort?: ReasoningEffort | undefined;
   readonly signal: AbortSignal;
   readonly onText?: ((delta: string) => void) | undefined;
   readonly onReasoning?: ((delta: string) => void) | undefined;
@@ -43,7 +49,8 @@ export interface TokenUsage {
   readonly estimated: boolean;
 }
 
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'unknown';
+/** `cut_off`: the stream ended without a word that it is complete. `unknown`: complete, for a reason of the vendor's own. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'cut_off' | 'unknown';
 
 export interface ModelReply {
   readonly text: string;
@@ -67,5 +74,8 @@ export interface Model {
   readonly maxOutputTokens: number;
   /** Empty: calls cost 0. */
   readonly price: readonly PriceTier[];
+  readonly capabilities: Capabilities;
+  /** First part of the system prompt of every agent that uses this model. */
+  readonly defaultSystemPrompt?: string | undefined;
   request(request: ModelRequest): Promise<ModelReply>;
 }

@@ -10,6 +10,7 @@ import type { ChatMessage, ModelRequest, ToolCall, ToolSchema } from './model.js
 export interface Dialect {
   streamOptions: boolean;
   tokenLimit: 'max_completion_tokens' | 'max_tokens';
+  reasoningEffort: boolean;
 }
 
 /** OpenAI's newer models refuse `max_tokens`; most other servers know nothing else. */
@@ -17,6 +18,7 @@ export function createDialect(host: string): Dialect {
   return {
     streamOptions: true,
     tokenLimit: /(^|\.)(openai\.com|azure\.com)$/.test(host) ? 'max_completion_tokens' : 'max_tokens',
+    reasoningEffort: true,
   };
 }
 
@@ -25,6 +27,10 @@ export function learnDialect(dialect: Dialect, tried: Dialect, error: ModelError
   if (error.kind !== 'bad_request') return false;
   if (tried.streamOptions && error.message.includes('stream_options')) {
     dialect.streamOptions = false;
+    return true;
+  }
+  if (tried.reasoningEffort && error.message.includes('reasoning_effort')) {
+    dialect.reasoningEffort = false;
     return true;
   }
   const named = /\bmax_(completion_)?tokens\b/.test(error.message);
@@ -38,14 +44,26 @@ export function learnDialect(dialect: Dialect, tried: Dialect, error: ModelError
   return true;
 }
 
-export interface BodyOptions {
+/** What the operator set for a model; sent as it is, unset ones are left to the server. */
+export interface RequestSettings {
+  readonly temperature?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly stop?: readonly string[] | undefined;
+  /** Sent only beside tools. */
+  readonly parallelToolCalls?: boolean | undefined;
+}
+
+export interface BodyOptions extends RequestSettings {
   readonly model: string;
   readonly maxOutputTokens: number;
   readonly dialect: Dialect;
+  /** The model takes `reasoning_effort`. */
+  readonly reasons: boolean;
 }
 
 export function requestBody(request: ModelRequest, options: BodyOptions): ChatCompletionCreateParamsStreaming {
-  const { model, maxOutputTokens, dialect } = options;
+  const { model, maxOutputTokens, dialect, temperature, topP, stop, parallelToolCalls, reasons } = options;
+  const effort = reasons && dialect.reasoningEffort ? request.reasoningEffort : undefined;
   const offersTools = request.tools !== undefined && request.tools.length > 0;
   return {
     model,
@@ -53,7 +71,12 @@ export function requestBody(request: ModelRequest, options: BodyOptions): ChatCo
     stream: true,
     [dialect.tokenLimit]: maxOutputTokens,
     ...(dialect.streamOptions && { stream_options: { include_usage: true } }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(stop && stop.length > 0 && { stop: [...stop] }),
+    ...(effort && { reasoning_effort: effort }),
     ...(offersTools && { tools: request.tools.map(toolParam) }),
+    ...(offersTools && parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
     // A choice without tools is an error to most servers.
     ...(offersTools && request.toolChoice && { tool_choice: request.toolChoice }),
   };

@@ -1,3 +1,4 @@
+import { OVERFLOW_FINISH } from './context-overflow.js';
 import type { FinishReason, ModelReply, ModelRequest, TokenUsage } from './model.js';
 import { createThinkingSplitter } from './thinking.js';
 import { createToolCallAssembly, type ToolCallPiece } from './tool-call-assembly.js';
@@ -15,6 +16,8 @@ export interface StreamAssembly {
   readonly ended: boolean;
   /** Something reached the listeners: the request must not be repeated. */
   readonly started: boolean;
+  /** The server says, by a finish reason and with nothing before it, that the request is too long. */
+  readonly overflowed: boolean;
   /** `usage` is undefined when the vendor reported none. */
   reply(): Omit<ModelReply, 'usage'> & { readonly usage: TokenUsage | undefined };
 }
@@ -85,10 +88,14 @@ export function createStreamAssembly({ request, splitThinking }: AssemblyOptions
     get started() {
       return started;
     },
+    get overflowed() {
+      return !started && finish === OVERFLOW_FINISH;
+    },
     reply() {
       thinking?.end();
-      const finishReason = finishReasonOf(finish);
-      const cut = finishReason === 'length' || (finish === '' && !sawDone);
+      // Many vendors send only one of the two; with neither, the connection may have ended anywhere.
+      const finishReason = finish === '' && !sawDone ? 'cut_off' : finishReasonOf(finish);
+      const cut = finishReason === 'length' || finishReason === 'cut_off';
       return { text, reasoning, toolCalls: calls.calls(cut), finishReason, usage, requestId };
     },
   };
@@ -117,6 +124,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   tool_calls: 'tool_calls',
   function_call: 'tool_calls',
   content_filter: 'content_filter',
+  [OVERFLOW_FINISH]: 'length',
 };
 
 function finishReasonOf(reason: string): FinishReason {

@@ -146,7 +146,7 @@ describe('a streamed text', () => {
     const inside = await serve({ text: 'a <think>b</think> c', piece: 2 });
     expect((await modelAt(inside.url).request(request())).text).toBe('a <think>b</think> c');
     const literal = await serve({ text: '<think>b</think> c', piece: 2 });
-    expect((await modelAt(literal.url, { reasoning: false }).request(request())).text).toBe('<think>b</think> c');
+    expect((await modelAt(literal.url, { splitThinking: false }).request(request())).text).toBe('<think>b</think> c');
   });
 
   it('reads through comments, events without choices, a missing [DONE] and a connection left open', async () => {
@@ -183,10 +183,22 @@ describe('a streamed text', () => {
 });
 
 describe('a stream that ends early', () => {
-  it('is an answer when the server closed it cleanly after some text', async () => {
+  it('is an answer that was cut off when the server closed it cleanly after some text', async () => {
     const server = await serve({ words: 50, fault: { kind: 'eof', after: 10 } });
     const reply = await modelAt(server.url).request(request());
-    expect(reply).toMatchObject({ text: numberedWords(10), finishReason: 'unknown' });
+    expect(reply).toMatchObject({ text: numberedWords(10), finishReason: 'cut_off' });
+    const unmarked = await serve({ words: 10, finishReason: null, fault: { kind: 'no_done' } });
+    expect((await modelAt(unmarked.url).request(request())).finishReason).toBe('cut_off');
+  });
+
+  it('is complete with one of finish reason and [DONE], and so is one JSON object', async () => {
+    const noDone = await serve({ words: 10, fault: { kind: 'no_done' } });
+    expect((await modelAt(noDone.url).request(request())).finishReason).toBe('stop');
+    for (const fault of [undefined, { kind: 'json' }] as const) {
+      const noReason = await serve({ words: 10, finishReason: null, fault });
+      const reply = await modelAt(noReason.url).request(request());
+      expect(reply).toMatchObject({ text: numberedWords(10), finishReason: 'unknown' });
+    }
   });
 
   it('is broken when the connection broke, and is not repeated after text was shown', async () => {
@@ -299,7 +311,7 @@ describe('a refusal', () => {
     [403, 'unauthorized', 'models.default.apiKey'],
     [404, 'not_found', 'models.default.model'],
     [400, 'bad_request', 'models.default'],
-    [402, 'bad_request', 'models.default'],
+    [402, 'quota', 'models.default.apiKey'],
     [422, 'bad_request', 'models.default'],
   ])('with status %i is %s, names model, host and fix, and is not repeated', async (status, kind, fix) => {
     const server = await serve({
@@ -342,6 +354,49 @@ describe('a refusal', () => {
     const error = await failure(modelAt(server.url).request(request()));
     expect(error).toMatchObject({ kind: 'rate_limited', retryAfterMs: 90_000 });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [429, 'insufficient_quota', 'You exceeded your current quota, please check your plan and billing details.'],
+    [429, 'quota_exceeded', 'Monthly limit reached.'],
+    [429, undefined, 'Insufficient balance.'],
+    [402, undefined, 'Payment Required'],
+    [400, 'billing_hard_limit_reached', 'Billing hard limit has been reached'],
+  ])(
+    'with %s and code %s tells the operator that the account is empty, and is not repeated',
+    async (status, code, message) => {
+      for (const error of [
+        { message, code },
+        { message, type: code },
+      ]) {
+        const server = await serve({ fault: { kind: 'status', status, body: { error } } });
+        const fault = await failure(modelAt(server.url).request(request()));
+        expect(fault).toMatchObject({ kind: 'quota', status, hint: expect.stringContaining('nothing left to spend') });
+        expect(server.requests).toHaveLength(1);
+      }
+    },
+  );
+
+  it('that says insufficient_quota is no short wait, whether a wait is named or it comes inside the stream', async () => {
+    const error = { message: 'No.', type: 'insufficient_quota' };
+    const headers = { 'retry-after-ms': '1' };
+    const named = await serve({ fault: { kind: 'status', status: 429, headers, body: { error } } });
+    expect((await failure(modelAt(named.url).request(request()))).kind).toBe('quota');
+    const inside = await serve({ words: 5, fault: { kind: 'error_event', after: 0, error } });
+    expect((await failure(modelAt(inside.url).request(request()))).kind).toBe('quota');
+  });
+
+  it.each([
+    ['Throttling.RateQuota', 'Requests rate limit exceeded, please try again later.'],
+    ['RESOURCE_EXHAUSTED', 'You exceeded your current quota. Please retry in 34.07s.'],
+    ['rate_limit_exceeded', 'Rate limit reached. Visit your billing page to raise it.'],
+  ])('with 429 and code %s passes, although it speaks of a quota', async (code, message) => {
+    const headers = { 'x-none': '' };
+    const server = await serve([
+      { fault: { kind: 'status', status: 429, headers, body: { error: { message, code } } } },
+      { text: 'now' },
+    ]);
+    expect((await modelAt(server.url).request(request())).text).toBe('now');
   });
 
   it('of stream_options or the name of the token limit is answered in the other dialect, and remembered', async () => {

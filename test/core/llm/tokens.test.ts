@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { estimateTokens, textTokens } from '../../../src/core/llm/tokens.js';
+import { estimateTokens, messageTokens, textTokens } from '../../../src/core/llm/tokens.js';
+import { createRandom } from '../../fakes/random.js';
 
 describe('the token estimate', () => {
   // Real counts: gpt-tokenizer 4, encoding o200k_base, for exactly these texts.
@@ -16,6 +17,38 @@ describe('the token estimate', () => {
     const ratio = textTokens(text) / real;
     expect(ratio).toBeGreaterThan(0.95);
     expect(ratio).toBeLessThan(1.45);
+  });
+
+  it('counts base64 as what it is, but not paths, hex or long names', () => {
+    // o200k: 4,101 and 4,055 tokens for 6,000 characters of random base64, 3,408 for as much hex.
+    const bytes = createRandom(1);
+    const data = Buffer.from(Array.from({ length: 4_500 }, () => bytes.below(256)));
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const ratio = textTokens(data.toString(encoding).slice(0, 6_000)) / 4_080;
+      expect({ encoding, close: ratio > 0.95 && ratio < 1.1 }).toEqual({ encoding, close: true });
+    }
+    const hex = textTokens(data.toString('hex').slice(0, 6_000)) / 3_408;
+    expect(hex).toBeGreaterThan(0.9);
+    expect(hex).toBeLessThan(1.1);
+    expect(textTokens('/usr/share/some-long-path/with-many-words'.repeat(3))).toBeLessThan(60);
+  });
+
+  it('takes the same time for a character of a long run as for one of prose', () => {
+    const time = (text: string) => {
+      const began = performance.now();
+      textTokens(text);
+      return performance.now() - began;
+    };
+    const path = 'some-long-path/'.repeat(60_000);
+    time(path);
+    expect(time(path)).toBeLessThan(2_000);
+  });
+
+  it('counts a message once, and again after its text was replaced', () => {
+    const message = { role: 'user' as const, content: 'hello' };
+    expect(messageTokens(message)).toBe(5);
+    message.content = 'hello hello hello';
+    expect(messageTokens(message)).toBe(7);
   });
 
   it('is 0 for nothing, grows with the text and counts Chinese by character', () => {
