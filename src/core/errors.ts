@@ -85,7 +85,9 @@ export class PlatformError extends ThreadloopError {
 /**
  * A model request failed.
  * - `unreachable`: no connection; `unauthorized`: 401/403; `rate_limited`: 429 after the client's own retries
+ * - `quota`: the account has nothing left to spend; waiting does not help
  * - `not_found`: unknown model or path; `bad_request`: 400/422, the vendor's text is in the message
+ * - `context_overflow`: the request is longer than the vendor accepts; the same request a little shorter is fine
  * - `stalled`: nothing arrived for the idle limit; `broken_stream`: the stream ended or failed in the middle
  * - `empty`: neither text nor tool calls; `server`: 5xx; `not_configured`: no such model in the config
  */
@@ -93,8 +95,10 @@ export type ModelErrorKind =
   | 'unreachable'
   | 'unauthorized'
   | 'rate_limited'
+  | 'quota'
   | 'not_found'
   | 'bad_request'
+  | 'context_overflow'
   | 'stalled'
   | 'broken_stream'
   | 'empty'

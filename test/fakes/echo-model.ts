@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NO_CAPABILITIES } from '../../src/core/llm/capabilities.js';
 import type { ChatMessage, Model, ModelReply, ModelRequest } from '../../src/core/llm/model.js';
 
 export interface EchoModelOptions {
@@ -37,7 +38,11 @@ export function createEchoModel(options: EchoModelOptions = {}): Model {
     return { text: words.join(''), reasoning: '', toolCalls: [], finishReason: 'stop', usage, requestId: '' };
   }
 
-  return { name: 'echo', contextWindow: 100_000, maxOutputTokens: 1_000, price: [], request };
+  return {
+    ...{ name: 'echo', contextWindow: 100_000, maxOutputTokens: 1_000, price: [] },
+    capabilities: NO_CAPABILITIES,
+    request,
+  };
 }
 
 /** The ids in the user messages of a chain, in order. */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { framesOf, type ModelStep, wholeCompletion } from './model-frames.js';
+import { requestFaults } from './request-validator.js';
 
 export { type ModelStep, numberedWords, type ScriptedCall, type ToolCallShape } from './model-frames.js';
 
@@ -29,12 +30,14 @@ export interface ModelServer {
   readonly requests: readonly RecordedRequest[];
   /** The nth request (from 0), as soon as it has arrived. */
   request(index: number): Promise<RecordedRequest>;
+  /** Rejects when a request was one that a strict vendor refuses: every test with a model checks them all. */
   close(): Promise<void>;
 }
 
 /** An OpenAI-compatible server on a free loopback port that plays a script. */
 export async function startModelServer(script: ModelScript, port = 0): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
+  const faults: string[] = [];
   const waiting: { readonly index: number; readonly resolve: (request: RecordedRequest) => void }[] = [];
   const server = createServer((message, response) => {
     answer(message, response).catch(() => response.destroy());
@@ -43,6 +46,7 @@ export async function startModelServer(script: ModelScript, port = 0): Promise<M
   async function answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await record(message, response);
     const index = requests.push(request) - 1;
+    faults.push(...requestFaults(request.body ?? {}).map((fault) => `request ${index}: ${fault}`));
     for (const { resolve } of waiting.filter((wait) => wait.index === index)) resolve(request);
     await play(await stepFor(script, request, index), response);
   }
@@ -58,6 +62,7 @@ export async function startModelServer(script: ModelScript, port = 0): Promise<M
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
+      if (faults.length > 0) throw new Error(`a strict vendor would refuse this:\n${faults.join('\n')}`);
     },
   };
 }

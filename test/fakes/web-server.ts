@@ -62,7 +62,7 @@ export async function startWebServer(options: WebServerOptions = {}) {
     allowedHosts: [],
     role: 'all',
     readiness: async () => ({ ready: true, reasons: [] }),
-    metricsText: async () => 'threadloop_up 1\n',
+    metrics: { text: async () => 'threadloop_up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
     web,
     logger,
     ...options,

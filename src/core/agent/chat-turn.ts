@@ -23,7 +23,8 @@ export interface ChatTurnInput extends Pick<AgentLoopHooks, 'onCompressContext' 
 
 /**
  * Mode `chat`: exactly one request, no tools, no loop, no steering (a text that comes meanwhile is the next turn), no
- * gate (seed 000, 3.1). Ends as `final`, `stopped` or `error`; throws what {@link runAgentLoop} throws.
+ * gate (seed 000, 3.1). Ends as `final`, `stopped` or `error`; throws what {@link runAgentLoop} throws. An answer of
+ * which the provider withheld everything is `final` with a notice: asking again would not help.
  */
 export async function runChatTurn(input: ChatTurnInput): Promise<AgentLoopResult> {
   const { onCompressContext, isAborted, onEvent } = input;
@@ -43,7 +44,11 @@ export async function runChatTurn(input: ChatTurnInput): Promise<AgentLoopResult
     hooks.onEvent?.({ type: 'round.started', round: state.round });
     await compressContext(run);
     const reply = await callModel(run);
-    if (isEmpty(reply)) return end(run, { finish: 'error', error: emptyReplyError(model, reply) });
+    // No tool was offered: calls the model makes up are no answer.
+    const empty = isEmpty({ ...reply, toolCalls: [] });
+    if (empty && reply.finishReason !== 'content_filter') {
+      return end(run, { finish: 'error', error: emptyReplyError(model, reply) });
+    }
     appendReply(state, reply.text, []);
     tellIfCut(run, reply.finishReason);
     return end(run, { finish: 'final' });

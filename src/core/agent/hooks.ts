@@ -13,13 +13,15 @@ export interface ToolResult {
   readonly suspend?: 'ask' | 'interactive' | undefined;
   /** Internal tools keep their text as it is. */
   readonly skipCompression?: boolean | undefined;
+  /** What the call itself cost; the run's cost is models plus tools. */
+  readonly cost?: number | undefined;
 }
 
 /** May this call run now? `suspend` ends the run as `approval` after the round's other calls ran. */
 export type ToolDecision =
   | { readonly decision: 'run' }
   | { readonly decision: 'deny'; readonly reason: string }
-  | { readonly decision: 'suspend' };
+  | { readonly decision: 'suspend'; readonly reason?: string };
 
 /** May the run end with this text? `feedback` becomes a user message and the loop goes on; `error` ends the run. */
 export type StopDecision =
@@ -47,10 +49,15 @@ export interface AgentLoopHooks {
   drainSteering?(state: LoopState): Promise<Steering | undefined>;
 
   /**
-   * Called before each request with the chain. Returns a replacement for it or undefined. Must never split a
-   * call/result pair nor touch the current user message and what follows while it fits. Must not throw on failure.
+   * Called before each request with the chain, and once more with `overflow` when the vendor refused a request as too
+   * long. Returns a replacement for it or undefined. Must never split a call/result pair nor touch the current user
+   * message and what follows while it fits. Must not throw on failure.
    */
-  onCompressContext?(state: LoopState, signal: AbortSignal): Promise<readonly ChatMessage[] | undefined>;
+  onCompressContext?(
+    state: LoopState,
+    signal: AbortSignal,
+    overflow?: boolean,
+  ): Promise<readonly ChatMessage[] | undefined>;
 
   /** Schemas and forced choice of the coming request. `toolChoice: undefined` leaves the brake in charge. */
   getRequestControl?(state: LoopState): Promise<RequestControl> | RequestControl;

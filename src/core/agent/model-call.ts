@@ -1,8 +1,9 @@
-import { ModelError } from '../errors.js';
+import { ModelError, toError } from '../errors.js';
 import type { Model, ModelReply, ToolCall } from '../llm/model.js';
 import { priceOf } from '../llm/pricing.js';
-import type { AgentLoopHooks } from './hooks.js';
+import type { AgentLoopHooks, RequestControl } from './hooks.js';
 import type { LoopState } from './run-state.js';
+import { stored } from './transcript.js';
 
 /** Rounds in a row with calls and no text before the brake forces a text (seed 000, 3.2.3). */
 const BRAKE_AFTER = 5;
@@ -10,7 +11,7 @@ const BRAKE_AFTER = 5;
 export interface ModelCaller {
   readonly model: Model;
   readonly state: LoopState;
-  readonly hooks: Pick<AgentLoopHooks, 'getRequestControl' | 'onEvent'>;
+  readonly hooks: Pick<AgentLoopHooks, 'getRequestControl' | 'onCompressContext' | 'onEvent'>;
   readonly signal: AbortSignal;
   /** The person's own key pays: requests cost 0. */
   readonly ownKey: boolean;
@@ -29,20 +30,34 @@ export async function callModel(run: ModelCaller, plainly?: string): Promise<Mod
   const plain = plainly !== undefined;
   const control = plain ? undefined : await run.hooks.getRequestControl?.(state);
   const brake = !plain && state.toolOnlyRounds > BRAKE_AFTER ? 'none' : undefined;
+  const options = { ...control, toolChoice: control?.toolChoice ?? brake };
+  const reply = await requestOnce(run, options, plainly).catch(async (thrown: unknown) => {
+    // Refused as too long: once more with a shorter chain, if there is one and nobody saw a part of an answer.
+    const refused = thrown instanceof ModelError && thrown.kind === 'context_overflow';
+    const shown = run.draft !== '' || run.reasoning !== '';
+    const shorter = refused && !shown ? await run.hooks.onCompressContext?.(state, signal, true) : undefined;
+    if (!shorter) throw toError(thrown);
+    state.messages = shorter.map(stored);
+    return requestOnce(run, options, plainly);
+  });
+  return { ...reply, toolCalls: plain ? [] : reply.toolCalls.map(withArguments) };
+}
+
+async function requestOnce(run: ModelCaller, control: RequestControl, plainly?: string): Promise<ModelReply> {
+  const { messages } = run.state;
   const began = performance.now();
   run.draft = '';
   run.reasoning = '';
   const reply = await run.model.request({
-    messages: plain ? [...state.messages, { role: 'user', content: plainly }] : state.messages,
-    tools: control?.tools,
-    toolChoice: control?.toolChoice ?? brake,
-    signal,
+    messages: plainly === undefined ? messages : [...messages, { role: 'user', content: plainly }],
+    ...control,
+    signal: run.signal,
     ...listeners(run),
   });
   run.draft = '';
   run.reasoning = reply.reasoning;
   account(run, reply, performance.now() - began);
-  return { ...reply, toolCalls: plain ? [] : reply.toolCalls.map(withArguments) };
+  return reply;
 }
 
 /** Neither text nor calls: reasoning alone, or a finish reason `tool_calls` without calls, is no answer. */
@@ -93,7 +108,10 @@ function account(run: ModelCaller, reply: ModelReply, milliseconds: number): voi
   sums.outputTokens += usage.outputTokens;
   sums.cost += cost;
   sums.requests += 1;
-  run.hooks.onEvent?.({ type: 'request.finished', round, usage, cost, finishReason, milliseconds });
+  const model = run.model.name;
+  run.hooks.onEvent?.({
+    ...{ type: 'request.finished', source: 'agent', model, round, usage, cost, finishReason, milliseconds },
+  });
 }
 
 /** A call without arguments is stored as `{}`: vendors reject '' when the chain is sent back. */

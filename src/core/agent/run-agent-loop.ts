@@ -149,9 +149,7 @@ function steer({ state, hooks }: LoopRun, { message, count }: Steering): void {
 
 export async function compressContext({ state, hooks, signal }: LoopRun): Promise<void> {
   const compressed = await hooks.onCompressContext?.(state, signal);
-  if (!compressed) return;
-  state.messages = compressed.map(stored);
-  hooks.onEvent?.({ type: 'compressed' });
+  if (compressed) state.messages = compressed.map(stored);
 }
 
 /** The round's results are written. A round that ends the run is committed by the host together with its ending. */
@@ -215,7 +213,8 @@ function endAtCap(run: LoopRun, reply: ModelReply): AgentLoopResult {
 }
 
 export function tellIfCut({ hooks }: LoopRun, reason: FinishReason | undefined): void {
-  if (reason === 'length' || reason === 'content_filter') hooks.onEvent?.({ type: 'notice', notice: reason });
+  const cut = reason === 'length' || reason === 'content_filter' || reason === 'cut_off';
+  if (cut) hooks.onEvent?.({ type: 'notice', notice: reason });
 }
 
 /** Aborts from outside end as `stopped`, foreign aborts and the loss of the conversation pass through unchanged. */

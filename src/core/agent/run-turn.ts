@@ -1,113 +1,265 @@
+import type { Summary } from '../agent/compression/summary.js';
+import { allowedCapabilities } from '../llm/capabilities.js';
 import type { ChatMessage, Model } from '../llm/model.js';
 import { estimateTokens } from '../llm/tokens.js';
-import type { ToolCatalog } from '../tools/catalog.js';
+import { decidePermission } from '../policy/permissions.js';
+import type { TextTable } from '../ports/texts.js';
+import { createAgentTool } from '../subagents/agent-tool.js';
+import type { Tool, ToolAnswer, ToolContext, ToolQuestion } from '../tools/tool.js';
+import type { Toolbox } from '../tools/toolbox.js';
+import type { AgentSpec } from './agent-spec.js';
 import { runChatTurn } from './chat-turn.js';
+import { createCompression } from './compression/compression.js';
+import { cutMiddle } from './compression/text-cut.js';
 import type { AgentEvent } from './events.js';
-import type { AgentLoopHooks, Steering } from './hooks.js';
+import type { AgentLoopHooks, Steering, ToolDecision } from './hooks.js';
+import { openingState } from './opening.js';
+import { PLAN_AGENT_BATCH, PLAN_TOOLS, planAgentHooks, steerPlan } from './plan-agent.js';
 import { type AgentLoopResult, runAgentLoop } from './run-agent-loop.js';
-import type { LoopState } from './run-state.js';
-import { TOOL_AGENT_MAX_ITERATIONS, toolAgentHooks } from './tool-agent.js';
-import { createLoopState } from './transcript.js';
+import { needsMark, TOOL_AGENT_MAX_ITERATIONS, toolAgentHooks } from './tool-agent.js';
+import type { TurnState } from './turn-state.js';
+import { type OpenedToolbox, openToolbox } from './turn-toolbox.js';
 
-/** An agent of the config with its model and tools resolved. */
-export interface AgentSpec {
-  readonly name: string;
-  readonly mode: 'chat' | 'tools';
-  readonly model: Model;
-  readonly systemPrompt: string;
-  readonly maxIterations: number | undefined;
-  readonly maxToolCallsPerTurn: number;
-  readonly enableTools: boolean;
-  readonly catalog: ToolCatalog;
-  readonly steering: 'steer' | 'queue';
-  readonly display: 'quiet' | 'normal' | 'verbose';
-  /** Longer runs end with a short notifying reply, where edits notify nobody (design 5); unset: 60 s. */
-  readonly notifyAfterMs?: number | undefined;
-  readonly showReasoning: boolean;
-  readonly showAnswer: boolean;
-  /** Person ids who may stop a run besides the person who started it: approvers and admins. */
-  readonly stoppers: readonly string[];
-}
+/** Sub-agents of sub-agents end here; the deepest has none. */
+const MAX_DEPTH = 3;
 
 /** What a run needs from the job that holds the conversation. */
 export interface TurnHost {
-  takeSteering(state: LoopState): Promise<Steering | undefined>;
+  takeSteering(state: TurnState): Promise<Steering | undefined>;
   /** One atomic, fenced boundary. */
-  save(state: LoopState): Promise<void>;
+  save(state: TurnState): Promise<void>;
   onEvent(event: AgentEvent): void;
+  /** The gateway's own words in the person's language, for questions of tools. */
+  readonly texts?: TextTable | undefined;
+  /** Asks a person while a call stays open; absent where nobody can be asked. */
+  ask?(callId: string, question: ToolQuestion): Promise<ToolAnswer>;
+}
+
+/** Tools of MCP servers as this run may see them. */
+export interface McpSource {
+  tools(
+    servers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{
+    readonly tools: readonly Tool[];
+    readonly skipped: readonly { readonly server: string; readonly reason: string; readonly detail: string }[];
+  }>;
 }
 
 export interface TurnInput {
   readonly agent: AgentSpec;
+  /** The run's own choice, or else the agent's; never another one (seed 001). */
+  readonly model: Model;
   readonly history: readonly ChatMessage[];
+  /** Number of the first message of `history` in the whole life of the conversation. */
+  readonly historyFrom: number;
+  /** Stands for everything before some number; never summarised twice. */
+  readonly summary: Summary | null;
+  /** Summaries of this conversation that failed in a row so far. */
+  readonly summaryFailures: number;
   /** The text that started the turn. */
   readonly text: string;
-  /** Restored by a take-over; absent for a fresh turn. */
-  readonly loop?: LoopState | undefined;
+  /** Restored by a take-over or after an answer; absent for a fresh turn. */
+  readonly state?: TurnState | undefined;
+  /** Who asked, and where: permissions go by it. */
+  readonly person: string;
+  readonly chat: string;
+  /** What "always here" allowed in this conversation. */
+  readonly grants: readonly { readonly tool: string }[];
+  /** What `load_tools` brought into this conversation so far. */
+  readonly loadedTools: readonly string[];
+  readonly mcp?: McpSource | undefined;
+  readonly mcpServers: readonly string[];
+  readonly agents: (name: string) => AgentSpec | undefined;
   readonly host: TurnHost;
   readonly signal: AbortSignal;
   readonly now: () => number;
+  /** 0 for a person's turn; sub-agents count up. */
+  readonly depth?: number;
 }
+
+export type TurnResult = AgentLoopResult & { readonly turn: TurnState };
 
 /**
  * Runs or continues one turn of an agent. The levels of autonomy differ only in the hooks given to the kernel; `chat`
  * makes exactly one request (seed 000, 2.1). A failing hook ends as `error`, an abort as `stopped`; only
  * SupersededError is thrown. On shutdown the caller looks at its signal and commits nothing.
  */
-export async function runTurn(input: TurnInput): Promise<AgentLoopResult> {
+export async function runTurn(input: TurnInput): Promise<TurnResult> {
   const { agent, host, signal } = input;
-  const state = input.loop ?? openingState(input);
-  if (agent.mode === 'chat') return runChatTurn({ model: agent.model, state, signal, onEvent: host.onEvent });
-  const hooks: AgentLoopHooks = {
-    ...toolAgentHooks({ catalog: agent.enableTools ? agent.catalog : undefined, now: input.now }),
-    drainSteering: (loop) => host.takeSteering(loop),
-    async beforeToolCalls(calls, loop) {
-      // Only what must not be repeated after a kill is worth a commit before it starts.
-      if (calls.some((call) => !agent.catalog.get(call.name)?.idempotent)) await host.save(loop);
+  const model = withEffort(input.model, agent);
+  const loadedTools = [...(input.state?.loadedTools ?? [])];
+  const { toolbox, skipped } = await openToolbox(input, { own: subAgentTools(input), loadedTools });
+  const state = input.state ?? (await openingState(input, toolbox?.schemas ?? []));
+  // The same list: what `load_tools` adds is committed with the state.
+  state.loadedTools = loadedTools;
+  const compression = createCompression({
+    state: state.compression,
+    options: {
+      ...{ compressHistory: agent.compressHistory, ...agent.compression, model: agent.compression.model ?? model },
+      ...{ contextWindow: model.contextWindow, maxOutputTokens: model.maxOutputTokens },
     },
-    afterToolResults: (loop) => host.save(loop),
-    onEvent: (event) => host.onEvent(event),
+    tools: () => [...(toolbox?.schemas ?? []), ...(state.plan ? PLAN_TOOLS : [])],
+    onEvent: host.onEvent,
+    now: input.now,
+  });
+  const onEvent = (event: AgentEvent): void => {
+    if (event.type === 'request.finished' && event.source === 'agent') compression.observe(event.usage);
+    host.onEvent(event);
   };
-  return runAgentLoop({
-    model: agent.model,
-    state,
-    maxIterations: agent.maxIterations ?? TOOL_AGENT_MAX_ITERATIONS,
-    hooks,
-    signal,
+  tellOpening(input, { state, toolbox, skipped: skipped() });
+  const common = { model, state: state.loop, signal };
+  const result =
+    agent.mode === 'chat'
+      ? await runChatTurn({ ...common, onEvent })
+      : await runAgentLoop({
+          ...common,
+          maxIterations: agent.maxIterations ?? (agent.mode === 'tools' ? TOOL_AGENT_MAX_ITERATIONS : undefined),
+          batchToolSize: agent.mode === 'plan' ? PLAN_AGENT_BATCH : 1,
+          answers: state.answers,
+          hooks: {
+            ...levelHooks(input, { state, toolbox, onEvent }),
+            ...compression.hooks,
+            async compressToolResponse(call, content, loop, stop) {
+              const shorter = await compression.hooks.compressToolResponse(call, content, loop, stop);
+              return cutMiddle(shorter, toolbox?.catalog.get(call.name)?.maxResultChars ?? Infinity);
+            },
+            onEvent,
+          },
+        });
+  onEvent({ type: 'done', finish: result.finish });
+  return { ...result, turn: state };
+}
+
+/** A model that thinks aloud is asked to, when the agent lets it (seed 000, 3.2.1: both must allow). */
+function withEffort(model: Model, agent: AgentSpec): Model {
+  if (!allowedCapabilities(model.capabilities, agent.capabilities).reasoning) return model;
+  return { ...model, request: (request) => model.request({ ...request, reasoningEffort: 'medium' }) };
+}
+
+interface Level {
+  readonly state: TurnState;
+  readonly toolbox: Toolbox | undefined;
+  readonly onEvent: (event: AgentEvent) => void;
+}
+
+function levelHooks(input: TurnInput, { state, toolbox, onEvent }: Level): AgentLoopHooks {
+  const { agent, host, signal, now, depth = 0 } = input;
+  const ask = host.ask?.bind(host);
+  const canSuspend = depth === 0;
+  const tools = {
+    ...toolAgentHooks({ toolbox, state, now, signal, onEvent, ask, canSuspend, texts: host.texts }),
+    decideToolCall: async (call: { id: string; name: string; arguments: string }) =>
+      decide(input, state, toolbox, call),
+  };
+  const plan = agent.mode === 'plan' && agent.enableTools ? state.plan : undefined;
+  const level = plan
+    ? planAgentHooks({
+        ...{ state: plan, tools, canAsk: canSuspend, onEvent },
+        maxRejections: agent.maxStopGateRejections,
+      })
+    : tools;
+  return {
+    ...level,
+    async drainSteering() {
+      const steering = await host.takeSteering(state);
+      if (steering && plan) steerPlan(plan, steering);
+      return steering;
+    },
+    async beforeToolCalls(calls) {
+      if (calls.some(({ name }) => !isInternal(name) && needsMark(toolbox?.catalog.get(name)))) await save();
+    },
+    afterToolResults: save,
+  };
+
+  async function save(): Promise<void> {
+    await host.save(state);
+    onEvent({ type: 'checkpoint', round: state.loop.round });
+  }
+}
+
+/** A person's decision beats everything but a rule that was made stricter meanwhile. */
+function decide(
+  { agent, person, chat, grants, depth = 0 }: TurnInput,
+  state: TurnState,
+  toolbox: Toolbox | undefined,
+  call: { id: string; name: string; arguments: string },
+): ToolDecision {
+  const tool = toolbox?.catalog.get(call.name);
+  // Unknown or vanished: running it gives the model an error that says so.
+  if (!tool) return { decision: 'run' };
+  const verdict = decidePermission({
+    ...{ policy: agent.permissions, tool, argumentsJson: call.arguments, person, chat, grants },
+  });
+  const decided = state.decisions[call.id];
+  if (decided?.decision === 'deny') return { decision: 'deny', reason: decided.reason };
+  if (verdict.decision !== 'ask') return verdict;
+  if (decided) return { decision: 'run' };
+  if (depth > 0) return { decision: 'deny', reason: `${verdict.reason}; a sub-agent cannot ask for approval` };
+  if (!verdict.grantable) state.ruled.push(call.id);
+  return { decision: 'suspend', reason: verdict.reason };
+}
+
+function isInternal(name: string): boolean {
+  return PLAN_TOOLS.some((internal) => internal.name === name);
+}
+
+interface Opening {
+  readonly state: TurnState;
+  readonly toolbox: Toolbox | undefined;
+  readonly skipped: ReturnType<OpenedToolbox['skipped']>;
+}
+
+function tellOpening({ model, host }: TurnInput, { state, toolbox, skipped }: Opening): void {
+  const system = state.loop.messages.filter(({ role }) => role === 'system');
+  host.onEvent({
+    type: 'run.opened',
+    model: model.name,
+    tools: toolbox?.schemas.map(({ name }) => name) ?? [],
+    skipped,
+    promptTokens: estimateTokens(system),
+    schemaTokens: estimateTokens([], toolbox?.schemas ?? []),
   });
 }
 
-function openingState({ agent, history, text }: TurnInput): LoopState {
-  const system = systemPrompt(agent);
-  const fixed: ChatMessage[] = system ? [{ role: 'system', content: system }] : [];
-  const user: ChatMessage = { role: 'user', content: text };
-  const budget = agent.model.contextWindow - agent.model.maxOutputTokens - estimateTokens([...fixed, user]);
-  return createLoopState([...fixed, ...newestGroups(history, budget), user]);
+/** Agents as tools of this one: a turn of its own, whose events are part of the call (seed 000, 3.3.5). */
+function subAgentTools(input: TurnInput): readonly Tool[] {
+  const depth = (input.depth ?? 0) + 1;
+  if (depth > MAX_DEPTH) return [];
+  return input.agent.subAgents.flatMap((name) => {
+    const agent = input.agents(name);
+    return agent ? [subAgentTool(input, agent, depth)] : [];
+  });
 }
 
-function systemPrompt(agent: AgentSpec): string {
-  const parts = [agent.systemPrompt.trim()];
-  if (agent.mode === 'tools' && agent.enableTools && agent.catalog.schemas.length > 0) {
-    // Told, not enforced (seed 001): the model keeps its room for judgement.
-    parts.push(`Call at most ${agent.maxToolCallsPerTurn} tools in one reply.`);
-  }
-  return parts.filter(Boolean).join('\n\n');
-}
-
-/**
- * The newest whole groups (a user message and everything up to the next one) whose estimated tokens fit `budget`;
- * trimming starts from the oldest (seed 000, 3.1).
- */
-export function newestGroups(history: readonly ChatMessage[], budget: number): readonly ChatMessage[] {
-  let from = history.length;
-  let left = budget;
-  let end = history.length;
-  for (let i = history.length - 1; i >= 0; i--) {
-    if (history[i]?.role !== 'user') continue;
-    left -= estimateTokens(history.slice(i, end));
-    if (left < 0) break;
-    from = i;
-    end = i;
-  }
-  return history.slice(from);
+/** Its calls are judged by its own permissions, and by this agent's where they allow no change at all. */
+function subAgentTool(input: TurnInput, agent: AgentSpec, depth: number): Tool {
+  const { mode } = input.agent.permissions;
+  const bound = mode === 'plan' || mode === 'readonly';
+  const permissions = bound ? { ...agent.permissions, mode } : agent.permissions;
+  return createAgentTool({
+    ...{ name: agent.name, description: agent.description, risk: 'read' },
+    async run(task, context: ToolContext) {
+      const callId = context.callId ?? '';
+      const result = await runTurn({
+        ...input,
+        ...{ agent: { ...agent, permissions }, model: agent.model, text: task, depth, signal: context.signal },
+        ...{
+          history: [],
+          historyFrom: 0,
+          summary: null,
+          summaryFailures: 0,
+          state: undefined,
+          mcpServers: agent.mcpServers,
+        },
+        host: {
+          takeSteering: async () => undefined,
+          save: async () => undefined,
+          onEvent: (event) => context.onEvent?.({ type: 'subagent', callId, agent: agent.name, event }),
+        },
+      });
+      if (result.finish === 'error') throw result.error;
+      return { text: result.text, failed: result.finish !== 'final' && result.finish !== 'max_iterations' };
+    },
+  });
 }

@@ -117,8 +117,12 @@ async function runnableCalls(round: OpenRound, calls: readonly ToolCall[]): Prom
     throwIfStopped(round.run);
     const verdict = await hooks.decideToolCall(call, state);
     if (verdict.decision === 'run') runnable.push(call);
-    else if (verdict.decision === 'suspend') round.suspended.push({ call, kind: 'approval' });
-    else finishCall(round, call, { content: `Denied: ${verdict.reason}`, failed: true }, 0);
+    else {
+      const { decision, reason = 'waits for approval' } = verdict;
+      hooks.onEvent?.({ type: 'tool.held', call, decision, reason });
+      if (decision === 'suspend') round.suspended.push({ call, kind: 'approval' });
+      else finishCall(round, call, { content: `Denied: ${reason}`, failed: true }, 0);
+    }
   }
   return runnable;
 }
@@ -195,7 +199,9 @@ function finishCall(round: OpenRound, call: ToolCall, result: ToolResult, millis
   if (result.stop) round.stop = true;
   if (result.suspend || result.stop) round.ending.push({ callId: call.id, content });
   else writeResult(state, call.id, content);
-  hooks.onEvent?.({ type: 'tool.finished', call, content, failed: result.failed ?? false, milliseconds });
+  const { failed = false, cost = 0 } = result;
+  state.usage.cost += cost;
+  hooks.onEvent?.({ type: 'tool.finished', call, content, failed, milliseconds, cost });
 }
 
 function throwIfStopped(run: ToolRunner): void {

@@ -2,6 +2,7 @@ import type { Logger } from '../ports/logger.js';
 import type { Leases, Records } from '../ports/store.js';
 import type { Texts } from '../ports/texts.js';
 import type { ConversationKey, InboxItem, Place } from './message.js';
+import type { PlanView } from './plan-view.js';
 
 /** A button; `id` is `choice.option`, `danger` asks for a warning colour where the platform has one. */
 export interface Button {
@@ -21,6 +22,8 @@ export interface MessageBody {
   readonly state: MessageState;
   readonly markdown: string;
   readonly status?: readonly string[] | undefined;
+  /** A checklist; platforms without a block for it show `planLines`. */
+  readonly plan?: PlanView | undefined;
   readonly reasoning?: string | undefined;
   readonly buttons?: readonly Button[] | undefined;
   readonly footer?: string | undefined;

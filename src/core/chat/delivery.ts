@@ -34,6 +34,7 @@ export async function deliver(entry: OutboxEntryBody, options: DeliveryOptions):
 
 /** The bodies of an entry by slot; also used to repair a message that a paused worker overwrote. */
 export function bodiesOf(entry: OutboxEntryBody, adapter: Adapter): { slot: string; body: MessageBody }[] {
+  if (entry.kind === 'answer' && entry.markdown === '' && !entry.plan && !entry.footer) return [];
   const pages = paginate(entry.markdown, fitsOn(adapter));
   const last = pages.length - 1;
   return pages.map((markdown, index) => {
@@ -43,6 +44,7 @@ export function bodiesOf(entry: OutboxEntryBody, adapter: Adapter): { slot: stri
     const body: MessageBody = {
       ...shared,
       ...(index === 0 && entry.status ? { status: entry.status } : {}),
+      ...(index === 0 && entry.plan ? { plan: entry.plan } : {}),
       ...(index === 0 && entry.reasoning ? { reasoning: entry.reasoning } : {}),
       ...(index === last && entry.buttons ? { buttons: entry.buttons } : {}),
       ...(index === last && entry.footer ? { footer: entry.footer } : {}),

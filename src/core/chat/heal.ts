@@ -1,5 +1,5 @@
 import type { Token } from 'markdown-it';
-import { cleanText } from './markdown.js';
+import { cleanText } from './clean-text.js';
 import { parser } from './markdown-parser.js';
 import { halfLinkStart, openMarks } from './open-marks.js';
 

@@ -3,6 +3,7 @@ import type { Budgets } from '../ports/budget.js';
 import type { Logger } from '../ports/logger.js';
 import type { Adapter, Button, MessageBody } from './adapter.js';
 import type { Place } from './message.js';
+import type { PlanView } from './plan-view.js';
 import type { Slots } from './slots.js';
 import { createPager } from './split.js';
 
@@ -10,8 +11,9 @@ import { createPager } from './split.js';
 export interface LiveMessage {
   text(delta: string): void;
   reasoning(delta: string): void;
-  /** Replaces the status lines (tool progress, plan). */
+  /** Replaces the status lines (tool progress). */
   status(lines: readonly string[]): void;
+  plan(plan: PlanView | undefined): void;
   buttons(buttons: readonly Button[]): void;
   /** Takes the text of the current draft back (the gate refused it). */
   retract(): void;
@@ -56,6 +58,7 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
   let pager = createPager({ fits: fitsOn(adapter) });
   let statusLines: readonly string[] = [];
   let buttonRow: readonly Button[] = [];
+  let checklist: PlanView | undefined;
   let reasoningText = '';
   let frozenShown = 0;
   let pagesShown = 0;
@@ -123,6 +126,7 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
       state: 'streaming',
       markdown,
       ...(statusLines.length > 0 ? { status: statusLines } : {}),
+      ...(checklist && { plan: checklist }),
       ...(reasoningText && { reasoning: reasoningText }),
       ...(buttonRow.length > 0 ? { buttons: buttonRow } : {}),
     };
@@ -163,6 +167,10 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
     },
     status(lines) {
       statusLines = lines;
+      changed();
+    },
+    plan(plan) {
+      checklist = plan;
       changed();
     },
     buttons(buttons) {

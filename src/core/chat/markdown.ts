@@ -1,25 +1,11 @@
 import type { Token } from 'markdown-it';
+import { cleanText } from './clean-text.js';
 import { parser } from './markdown-parser.js';
 import type { Alignment, Block, Cell, Document, Fence, Inline, Lines, ListItem, Table } from './markdown-tree.js';
 
 /** Open emphasis and links around a word; deeper marks are dropped, their text is kept. */
 const INLINE_DEPTH = 12;
 const LANGUAGE_LENGTH = 32;
-
-/**
- * Removes what no chat text needs and some renderer trips over: NUL and the other C0 controls except line feed and
- * tab, bidi overrides and isolates (they make text read differently from what it says), lone surrogates. Line ends
- * become `\n`.
- */
-export function cleanText(source: string): string {
-  return (
-    source
-      .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
-      .replace(/[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, '')
-      .replace(/\p{Surrogate}/gu, '')
-  );
-}
 
 /**
  * Parses markdown into the neutral tree. Never throws; time is linear in practice and bounded for text made to hurt

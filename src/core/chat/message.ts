@@ -35,7 +35,7 @@ export interface Attachment {
 }
 
 /** Exact-text control words, recognised before anything else (design section 3). */
-export type Control = 'stop' | 'new' | 'status' | 'help';
+export type Control = 'stop' | 'new' | 'status' | 'queue' | 'usage' | 'model' | 'mcp' | 'help';
 
 interface ItemBase {
   readonly v: 1;
@@ -68,6 +68,8 @@ export interface ChoiceItem extends ItemBase {
 export interface ControlItem extends ItemBase {
   readonly kind: 'control';
   readonly control: Control;
+  /** What stood behind the word: the model of `/model`, the server of `/mcp`. */
+  readonly argument?: string | undefined;
   /** Set by stop buttons: the press counts only while this run is the stored one. */
   readonly runId?: string | undefined;
 }

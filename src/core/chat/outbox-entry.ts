@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { planView } from './plan-view.js';
 
 const place = z.object({
   platform: z.string(),
@@ -13,7 +14,8 @@ const button = z.object({ id: z.string(), label: z.string(), style: z.enum(['pri
 
 /**
  * What waits to be shown for good (design 5). `answer` is a whole text, paged into slots `${slot}.0`, `${slot}.1`, …
- * with surplus pages removed; `note` is one short text of the gateway itself in slot `${slot}`.
+ * with surplus pages removed (an answer without text, plan and footer leaves no message at all); `note` is one short text of
+ * the gateway itself in slot `${slot}`.
  */
 export const outboxEntry = z.object({
   v: z.literal(1),
@@ -23,6 +25,7 @@ export const outboxEntry = z.object({
   state: z.enum(['final', 'stopped', 'error']),
   markdown: z.string(),
   status: z.array(z.string()).optional(),
+  plan: planView.optional(),
   reasoning: z.string().optional(),
   buttons: z.array(button).optional(),
   footer: z.string().optional(),

@@ -1,6 +1,6 @@
+import { cleanText } from './clean-text.js';
 import { type Container, joinContainers, locate, type Unindented, unindent } from './containers.js';
 import { graphemeFloor } from './cut-positions.js';
-import { cleanText } from './markdown.js';
 import { type Cut, cutsOf } from './page-cut.js';
 
 export interface PagerOptions {

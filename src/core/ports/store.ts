@@ -22,16 +22,25 @@ export interface ChoiceRow {
   readonly till: number;
 }
 
-/** One priced model request, written in the commit of its round; never counted twice. */
+/**
+ * One priced model request, or what a tool call itself cost; written in the commit of its round, never counted twice.
+ * The cost of a run is the sum of its entries.
+ */
 export interface UsageEntry {
   readonly at: number;
   readonly run: string;
   readonly person: string;
   readonly agent: string;
+  /** Configured name of the model; '' for what a tool itself cost. */
   readonly model: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
+  /** Whose request it was; absent in entries of early versions: the agent's own. */
+  readonly source?: 'agent' | 'compression' | 'tool' | undefined;
+  /** The call of the run it belongs to: a sub-agent's or compression's request, a tool's own cost. */
+  readonly callId?: string | undefined;
+  readonly tool?: string | undefined;
 }
 
 export interface Claim {
@@ -135,6 +144,9 @@ export interface ConversationStore {
   /** Usage entries since a time of the store's clock, oldest first, at most 100,000. */
   usage(since: number): Promise<readonly (UsageEntry & { key: ConversationKey })[]>;
 }
+
+/** The space of {@link Records} with what ended runs did, by run id. */
+export const RUN_RECORDS = 'run';
 
 /** Small durable facts of adapters: message → conversation, thread participation. All expire. */
 export interface Records {

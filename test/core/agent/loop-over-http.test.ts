@@ -1,11 +1,11 @@
 import { afterEach, expect, it } from 'vitest';
 import { runAgentLoop } from '../../../src/core/agent/run-agent-loop.js';
-import { TOOL_AGENT_MAX_ITERATIONS, toolAgentHooks } from '../../../src/core/agent/tool-agent.js';
+import { TOOL_AGENT_MAX_ITERATIONS } from '../../../src/core/agent/tool-agent.js';
 import { createLoopState } from '../../../src/core/agent/transcript.js';
 import { createOpenAiModel } from '../../../src/core/llm/client.js';
 import { builtinTools } from '../../../src/core/tools/builtin/index.js';
-import { createToolCatalog } from '../../../src/core/tools/catalog.js';
 import { type ModelScript, type ModelServer, numberedWords, startModelServer } from '../../fakes/model-server.js';
+import { hooksOver } from './tool-hooks.js';
 
 let server: ModelServer;
 afterEach(() => server.close());
@@ -17,7 +17,7 @@ async function run(script: ModelScript, stop = new AbortController(), onText?: (
     model: createOpenAiModel({ name: 'default', baseUrl, model: 'm', contextWindow: 1_000, maxOutputTokens: 100 }),
     state: createLoopState([{ role: 'user', content: 'what time is it?' }]),
     hooks: {
-      ...toolAgentHooks({ catalog: createToolCatalog(builtinTools), now: () => 0 }),
+      ...hooksOver(builtinTools),
       onEvent: (event) => {
         if (event.type === 'text.delta') onText?.(event.text);
       },

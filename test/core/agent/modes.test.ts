@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { runChatTurn } from '../../../src/core/agent/chat-turn.js';
 import type { AgentEvent } from '../../../src/core/agent/events.js';
 import { runAgentLoop } from '../../../src/core/agent/run-agent-loop.js';
-import { TOOL_AGENT_MAX_ITERATIONS, toolAgentHooks } from '../../../src/core/agent/tool-agent.js';
+import { TOOL_AGENT_MAX_ITERATIONS } from '../../../src/core/agent/tool-agent.js';
 import { createLoopState } from '../../../src/core/agent/transcript.js';
 import { SupersededError } from '../../../src/core/errors.js';
-import { createToolCatalog } from '../../../src/core/tools/catalog.js';
 import { defineTool } from '../../../src/core/tools/tool.js';
 import { lines } from './loop-fixture.js';
 import { call, type Script, scriptedModel } from './scripted-model.js';
+import { hooksOver } from './tool-hooks.js';
 
 const fresh = () => createLoopState([{ role: 'user', content: 'q' }]);
 const signal = new AbortController().signal;
@@ -58,7 +58,7 @@ describe('mode tools', () => {
     parameters: z.object({ a: z.number(), b: z.number() }),
     execute: async ({ a, b }) => String(a + b),
   });
-  const hooks = toolAgentHooks({ catalog: createToolCatalog([add]), now: () => 0 });
+  const hooks = hooksOver([add]);
 
   it('offers the catalog, runs calls one by one and turns every mistake into a text for the model', async () => {
     const calls = [call('1', 'add', '{"a":1,"b":2}'), call('2', 'sub'), call('3', 'add', '{"a":1'), call('4', 'add')];
@@ -84,7 +84,7 @@ describe('mode tools', () => {
 
   it('without a catalog offers nothing', async () => {
     const model = scriptedModel([{ text: 'x' }]);
-    await runAgentLoop({ model, state: fresh(), hooks: toolAgentHooks({ catalog: undefined, now: () => 0 }), signal });
+    await runAgentLoop({ model, state: fresh(), hooks: hooksOver(undefined), signal });
     expect(model.requests[0]?.tools).toBeUndefined();
   });
 });

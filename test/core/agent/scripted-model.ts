@@ -1,3 +1,4 @@
+import { NO_CAPABILITIES } from '../../../src/core/llm/capabilities.js';
 import type { ChatMessage, Model, ModelReply, ModelRequest, ToolCall } from '../../../src/core/llm/model.js';
 
 /** What the scripted model does with one request. */
@@ -31,12 +32,15 @@ export function scriptedModel(script: Script, price: Model['price'] = []): Scrip
   const requests: RecordedModelRequest[] = [];
   return {
     name: 'scripted',
-    contextWindow: 1_000,
-    maxOutputTokens: 100,
+    contextWindow: 128_000,
+    maxOutputTokens: 4_096,
     price,
+    capabilities: NO_CAPABILITIES,
     requests,
     async request({ messages, tools, toolChoice, signal, onText, onReasoning, onToolCall }) {
       const recorded = { messages: [...messages], tools, toolChoice };
+      const faults = transcriptFaults(messages);
+      if (faults.length > 0) throw new Error(`a strict vendor would refuse this: ${faults.join('; ')}`);
       const index = requests.push(recorded) - 1;
       const step = typeof script === 'function' ? script(recorded, index) : script[index];
       if (!step) throw new Error(`the script has no reply for request ${index + 1}`);

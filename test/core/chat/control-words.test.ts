@@ -8,9 +8,19 @@ describe('readControl', () => {
     ['停止', 'stop'],
     ['/new', 'new'],
     ['/STATUS', 'status'],
+    ['/queue', 'queue'],
+    ['/usage', 'usage'],
+    ['/model', 'model'],
+    ['/mcp', 'mcp'],
     ['/help', 'help'],
   ])('reads %j as %s', (text, control) => {
-    expect(readControl(text)).toBe(control);
+    expect(readControl(text)).toEqual({ control });
+  });
+
+  it('reads one name behind the words that take one, with its own spelling', () => {
+    expect(readControl('/Model Big-One')).toEqual({ control: 'model', argument: 'Big-One' });
+    expect(readControl(' /mcp  files ')).toEqual({ control: 'mcp', argument: 'files' });
+    for (const text of ['/model a b', '/status now', '/mcpfiles']) expect(readControl(text)).toBeUndefined();
   });
 
   it.each(['stop it', 'please stop', '/stop now', 'new', 'status', 'help', 'constructor', '__proto__', ''])(
@@ -28,6 +38,7 @@ describe('readQueuePrefix', () => {
     ['queue：以后', { queue: true, text: '以后' }],
     ['queue:', { queue: true, text: '' }],
     ['my queue: x', { queue: false, text: 'my queue: x' }],
+    ['/queue later', { queue: true, text: 'later' }],
     ['queue up', { queue: false, text: 'queue up' }],
   ])('reads %j', (text, expected) => {
     expect(readQueuePrefix(text)).toEqual(expected);

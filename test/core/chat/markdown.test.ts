@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cleanText, parseMarkdown } from '../../../src/core/chat/markdown.js';
+import { cleanText } from '../../../src/core/chat/clean-text.js';
+import { parseMarkdown } from '../../../src/core/chat/markdown.js';
 import { type Block, type Inline, plainText } from '../../../src/core/chat/markdown-tree.js';
 import { SNIPPETS, STRESS } from '../../fakes/nasty-markdown.js';
 
@@ -173,16 +174,5 @@ describe('text made to hurt', () => {
     const wide = STRESS.wideTable?.(8_000) ?? '';
     expect(parse(wide)).toMatchObject([{ type: 'fence', value: wide.trimEnd() }]);
     expect(parse('|a|b|\n|-|-|\n|x|')).toMatchObject([{ type: 'table' }]);
-  });
-});
-
-describe('cleaning text', () => {
-  it('removes controls, bidi overrides and lone surrogates, and keeps pairs, tabs and joiners', () => {
-    expect(cleanText(SNIPPETS.control)).toBe('evil a\u200Bb nul bell\nnext\nold iso  lone  x\ny\ttab');
-    expect(cleanText('👨‍👩‍👧‍👦🇩🇪')).toBe('👨‍👩‍👧‍👦🇩🇪');
-  });
-
-  it('changes nothing the second time', () => {
-    for (const snippet of Object.values(SNIPPETS)) expect(cleanText(cleanText(snippet))).toBe(cleanText(snippet));
   });
 });
