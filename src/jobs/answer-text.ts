@@ -1,12 +1,14 @@
-import type { AgentEvent } from '../core/agent/events.js';
+import type { AgentSpec } from '../core/agent/agent-spec.js';
+import type { AgentEvent, NoticeKind } from '../core/agent/events.js';
+import { PlanUnfinishedError } from '../core/agent/plan-agent.js';
 import type { LoopState } from '../core/agent/run-state.js';
-import type { AgentSpec } from '../core/agent/run-turn.js';
 import { ModelError } from '../core/errors.js';
 import type { TextTable } from '../core/ports/texts.js';
 import type { Turn } from './conversation-state.js';
+import type { RunRecord } from './run-record.js';
 
 /** Something about an answer that the person should be told. */
-export type Notice = Extract<AgentEvent, { type: 'notice' }>['notice'];
+export type Notice = NoticeKind;
 
 /** What the person is told about an answer besides its text; '' when the text says it all. */
 export function noticeLine(
@@ -20,6 +22,8 @@ export function noticeLine(
       return texts.truncated;
     case 'content_filter':
       return texts.filtered;
+    case 'cut_off':
+      return texts.cutOff;
     case 'empty_reply':
       return texts.modelEmpty(agent.model.name);
     case undefined:
@@ -29,7 +33,7 @@ export function noticeLine(
 
 /** What people may see of the answer of a turn as of its last boundary. */
 export function shownText(turn: Turn, agent: AgentSpec | undefined): string {
-  return agent?.showAnswer === false ? '' : answerText(turn.loop, turn.answerFrom);
+  return agent?.showAnswer === false ? '' : answerText(turn.state?.loop, turn.answerFrom);
 }
 
 /** The text people see of the rounds since `from`: paragraphs in order. */
@@ -42,6 +46,7 @@ export function answerText(loop: LoopState | undefined, from: number): string {
 
 /** The person's line for a failed run; the log has the cause. With `partial`, part of the answer stands above it. */
 export function errorLine(error: Error, texts: TextTable, partial: boolean): string {
+  if (error instanceof PlanUnfinishedError) return texts.planUnfinished;
   if (!(error instanceof ModelError)) return texts.internalError;
   if (partial && (error.kind === 'broken_stream' || error.kind === 'server')) return texts.modelStalled(error.model);
   switch (error.kind) {
@@ -51,10 +56,14 @@ export function errorLine(error: Error, texts: TextTable, partial: boolean): str
       return texts.modelUnauthorized(error.model);
     case 'rate_limited':
       return texts.modelBusy(error.model);
+    case 'quota':
+      return texts.modelQuota(error.model);
     case 'stalled':
       return texts.modelStalled(error.model);
     case 'empty':
       return texts.modelEmpty(error.model);
+    case 'context_overflow':
+      return texts.modelOverflow(error.model);
     case 'not_found':
     case 'bad_request':
     case 'broken_stream':
@@ -64,9 +73,18 @@ export function errorLine(error: Error, texts: TextTable, partial: boolean): str
   }
 }
 
-/** The footer of the display `verbose`: model, requests, tokens, cost and time of the whole run. */
-export function usageLine(loop: LoopState, agent: AgentSpec, milliseconds: number): string {
-  const { inputTokens, outputTokens, cost, requests } = loop.usage;
+/** What compression did that the person should know; '' when it changed nothing they could notice. */
+export function compressionLine(event: Extract<AgentEvent, { type: 'compressed' }>, texts: TextTable): string {
+  if (event.unchanged !== undefined) return '';
+  return event.how === 'left_out' ? texts.leftOut : texts.compressed(event.before, event.after);
+}
+
+/** The footer of the display `verbose`: model, requests, tokens, cost and time of the whole run, tools included. */
+export function usageLine({ steps }: RunRecord, model: string, milliseconds: number): string {
+  const requests = steps.filter((step) => step.kind === 'request');
+  const input = requests.reduce((sum, { inputTokens }) => sum + inputTokens, 0);
+  const output = requests.reduce((sum, { outputTokens }) => sum + outputTokens, 0);
+  const cost = steps.reduce((sum, step) => sum + step.cost, 0);
   const price = cost > 0 ? ` · ${cost.toFixed(4)}` : '';
-  return `${agent.model.name} · ${requests}× · ${inputTokens} → ${outputTokens} tokens${price} · ${(milliseconds / 1000).toFixed(1)} s`;
+  return `${model} · ${requests.length}× · ${input} → ${output} tokens${price} · ${(milliseconds / 1000).toFixed(1)} s`;
 }

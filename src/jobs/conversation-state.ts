@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { chatMessage, type LoopState, loopState } from '../core/agent/run-state.js';
+import { turnState } from '../core/agent/turn-state.js';
 import { outboxEntry } from '../core/chat/outbox-entry.js';
 import type { RunMark } from '../core/ports/store.js';
+import { runRecord } from './run-record.js';
+import { turnHistory } from './turn-history.js';
+import { waiting } from './waiting.js';
 
 const person = z.object({ id: z.string(), name: z.string() });
 
@@ -10,6 +14,8 @@ const turn = z.object({
   /** Run id, also in stop buttons and in the store's run mark. */
   id: z.string(),
   agent: z.string(),
+  /** The run's own choice of a model (`/model`); absent: the agent's. */
+  model: z.string().optional(),
   /** Number of the answer that is being written; its slots are `a<n>.<page>`. */
   answer: z.number().int(),
   place: outboxEntry.shape.place,
@@ -17,10 +23,17 @@ const turn = z.object({
   messageId: z.string(),
   locale: z.string().optional(),
   text: z.string(),
+  /** Files came with it that the model does not get to see; people are told. */
+  filesLeftOut: z.boolean(),
   startedAt: z.number(),
   /** Undefined until the first boundary. */
-  loop: loopState.optional(),
-  /** Where the current answer begins in `loop.produced`; earlier ones were closed by a steer and delivered. */
+  state: turnState.optional(),
+  /** Set while the turn waits for a person; then no worker is busy with it. */
+  waiting: waiting.nullable(),
+  /** A question asked while its call stays open in the worker that holds the turn. */
+  held: waiting.nullable(),
+  record: runRecord,
+  /** Where the current answer begins in the loop's `produced`; earlier ones were closed and delivered. */
   answerFrom: z.number().int(),
   /** Platform ids of the texts this turn has taken; later edits of them are corrections. */
   taken: z.array(z.string()),
@@ -35,12 +48,26 @@ const turn = z.object({
  * leaves the conversation to a newer one.
  */
 export const conversationState = z.object({
-  v: z.literal(1),
+  v: z.literal(2),
   /** Earlier turns as whole user/assistant/tool groups, without system messages. */
   history: z.array(chatMessage),
+  /** Number of the first message of `history` in the whole life of the conversation. */
+  historyFrom: z.number().int(),
+  /** Stands for every message numbered below `through`; the messages themselves stay in `history`. */
+  summary: z.object({ text: z.string(), through: z.number().int() }).nullable(),
+  /** Summaries that failed in a row; after a few they are no longer tried here. */
+  summaryFailures: z.number().int(),
   /** Answers begun so far. */
   answers: z.number().int(),
   turn: turn.nullable(),
+  /** Tools allowed here for good ("always here"), and by whom. */
+  grants: z.array(z.object({ tool: z.string(), by: z.string() })),
+  /** Chosen with `/model`; null: the agent's. */
+  model: z.string().nullable(),
+  /** MCP servers bound with `/mcp`, besides the agent's own. */
+  mcpServers: z.array(z.string()),
+  /** Tools that `load_tools` brought in. */
+  loadedTools: z.array(z.string()),
   /** The last final entries by slot, kept to repair messages a paused worker overwrites late. */
   shown: z.array(outboxEntry),
   /** Until when the outbox rests (store's clock, ms), and how often its head has failed. */
@@ -50,14 +77,20 @@ export const conversationState = z.object({
 export type ConversationState = z.infer<typeof conversationState>;
 export type Turn = z.infer<typeof turn>;
 
-export const EMPTY_STATE: ConversationState = { v: 1, history: [], answers: 0, turn: null, shown: [], hold: null };
+export const EMPTY_STATE: ConversationState = {
+  ...{ v: 2, history: [], historyFrom: 0, summary: null, summaryFailures: 0, answers: 0, turn: null },
+  ...{ grants: [], model: null, mcpServers: [], loadedTools: [], shown: [], hold: null },
+};
 
 const KEPT = { shown: 4, historyCharacters: 400_000 } as const;
 
 /** Parses a stored state; undefined when this version cannot read it (newer, or damaged). */
 export function parseState(stored: unknown): ConversationState | undefined {
   if (stored === undefined || stored === null) return EMPTY_STATE;
-  return conversationState.safeParse(stored).data;
+  const current = conversationState.safeParse(stored);
+  if (current.success) return current.data;
+  const first = firstVersion.safeParse(stored);
+  return first.success ? fromFirstVersion(first.data) : undefined;
 }
 
 /** The entries a state keeps of those that were shown, oldest first. */
@@ -81,35 +114,8 @@ export function trimState(state: ConversationState): ConversationState {
     if (characters > KEPT.historyCharacters && from < history.length) break;
     if (message.role === 'user') from = i;
   }
-  return { ...state, history: history.slice(from), shown: keptShown(state.shown) };
-}
-
-const PREVIEW = { head: 500, tail: 500 } as const;
-
-/**
- * What later turns see of a turn: its text, then everything it produced as whole call/result pairs, tool results cut
- * to a preview (seed 000, 3.2.5). A call that never got a result (stopped, killed) gets one that says so.
- */
-export function turnHistory(turn: Turn, loop: LoopState | undefined): ConversationState['history'] {
-  const messages: ConversationState['history'] = [{ role: 'user', content: turn.text }];
-  const produced = loop?.produced ?? [];
-  const answered = new Set(produced.flatMap((m) => (m.role === 'tool' ? [m.toolCallId] : [])));
-  for (const message of produced) {
-    messages.push(message.role === 'tool' ? { ...message, content: preview(message.content) } : message);
-    if (message.role !== 'assistant') continue;
-    for (const call of message.toolCalls ?? []) {
-      if (!answered.has(call.id)) {
-        messages.push({ role: 'tool', toolCallId: call.id, content: 'Interrupted before a result arrived.' });
-      }
-    }
-  }
-  return messages;
-}
-
-function preview(content: string): string {
-  const { head, tail } = PREVIEW;
-  if (content.length <= head + tail) return content;
-  return `${content.slice(0, head)}\n… ${content.length - head - tail} characters left out …\n${content.slice(-tail)}`;
+  const historyFrom = state.historyFrom + from;
+  return { ...state, history: history.slice(from), historyFrom, shown: keptShown(state.shown) };
 }
 
 /** The store's mark of a turn; stops and the console's list go by it. */
@@ -125,7 +131,48 @@ export function runMark(turn: Turn, phase: RunMark['phase'], model: string, now:
   };
 }
 
-/** The turn is over; later turns see what it produced. */
+/** The turn is over; later turns see what it produced, and what its compression and `load_tools` brought. */
 export function endTurn(state: ConversationState, turn: Turn, loop: LoopState | undefined): ConversationState {
-  return { ...state, turn: null, history: [...state.history, ...turnHistory(turn, loop)] };
+  const ended = { ...state, turn: null, history: [...state.history, ...turnHistory(turn.text, loop)] };
+  const { state: run } = state.turn ?? turn;
+  if (!run) return ended;
+  const { summary, failures: summaryFailures } = run.compression;
+  const loadedTools = [...new Set([...state.loadedTools, ...run.loadedTools])];
+  return { ...ended, loadedTools, summaryFailures, summary: summary ?? state.summary };
+}
+
+/** Schema version 1: no plan, nothing to wait for, no compression. */
+const firstVersion = z.object({
+  ...conversationState.pick({ history: true, answers: true, shown: true, hold: true }).shape,
+  v: z.literal(1),
+  turn: turn
+    .omit({ state: true, waiting: true, held: true, record: true, model: true, filesLeftOut: true })
+    .extend({ loop: loopState.optional() })
+    .nullable(),
+});
+
+function fromFirstVersion({ turn: old, ...first }: z.infer<typeof firstVersion>): ConversationState {
+  if (!old) return { ...EMPTY_STATE, ...first, v: 2 };
+  const { loop, ...rest } = old;
+  return {
+    ...EMPTY_STATE,
+    ...first,
+    v: 2,
+    turn: {
+      ...rest,
+      waiting: null,
+      held: null,
+      filesLeftOut: false,
+      record: { steps: [], omitted: 0 },
+      ...(loop && { state: firstTurnState(loop) }),
+    },
+  };
+}
+
+function firstTurnState(loop: LoopState): NonNullable<Turn['state']> {
+  const turnAt = Math.max(0, loop.messages.length - loop.produced.length - 1);
+  return {
+    ...{ v: 1, loop, loadedTools: [], ruled: [], decisions: {}, interactive: {}, answers: [] },
+    compression: { turnAt, historyFrom: 0, summary: null, triedAt: 0, failures: 0, factor: 1 },
+  };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../core/ports/logger.js';
 import type { Relay } from '../core/ports/relay.js';
 import type { Leases, Store } from '../core/ports/store.js';
 import { createErrorLog } from './error-log.js';
-import { openPostgresQueue, openRedisQueue, QUEUE_SEARCH_PATH, type RunQueue } from './queues.js';
+import type { RunQueue } from './queues.js';
 import { createRelay } from './relay.js';
 import { type RunWorker, type RunWorkerOptions, startRunWorker } from './worker.js';
 
@@ -19,6 +19,8 @@ export interface DeploymentOptions {
   readonly logger: Logger;
   /** Gets one line for a person when opening takes long. */
   readonly onProgress: (line: string) => void;
+  /** Called once, when only the store is waited for: a good moment to load what will work on it. */
+  readonly onOpening?: (() => void) | undefined;
 }
 
 /** Where state and jobs of this process are kept. */
@@ -88,14 +90,18 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 }
 
 function openChosen(options: DeploymentOptions, closers: Closers): Promise<Opened> {
-  if (options.redisUrl) return openOnRedis(options.redisUrl, options.logger, closers);
-  if (options.postgresUrl) return openOnPostgres(options.postgresUrl, options.logger, closers);
-  return openOnEmbedded(options, closers);
+  const { redisUrl, postgresUrl, logger, onOpening } = options;
+  if (!redisUrl && !postgresUrl) return openOnEmbedded(options, closers);
+  onOpening?.();
+  return redisUrl ? openOnRedis(redisUrl, logger, closers) : openOnPostgres(postgresUrl ?? '', logger, closers);
 }
 
 async function openOnRedis(url: string, logger: Logger, closers: Closers): Promise<Opened> {
-  const { createRedisStore } = await import('./store/redis/store.js');
-  const { Redis } = await import('ioredis');
+  const [{ createRedisStore }, { Redis }, { openRedisQueue }] = await Promise.all([
+    import('./store/redis/store.js'),
+    import('ioredis'),
+    import('./queues.js'),
+  ]);
   const store = await createRedisStore({ url, logger });
   closers.push(() => store.close());
   const redis = new Redis(url, {
@@ -121,9 +127,14 @@ async function openOnPostgres(url: string, logger: Logger, closers: Closers): Pr
 async function openOnEmbedded(options: DeploymentOptions, closers: Closers): Promise<Opened> {
   const { dataDir, logger, onProgress } = options;
   const { openEmbedded } = await import('./store/embedded/open-embedded.js');
-  const { createSqlStore } = await import('./store/postgres/store.js');
-  const embedded = await openEmbedded({ dataDir, logger, onProgress });
+  const load = () => Promise.all([import('./store/postgres/store.js'), import('./queues.js')]);
+  const onOpening = () => {
+    void load();
+    options.onOpening?.();
+  };
+  const embedded = await openEmbedded({ dataDir, logger, onProgress, onOpening });
   closers.push(() => embedded.close());
+  const [{ createSqlStore }] = await load();
   const pool = await openQueuePool({ ...embedded.poolConfig, max: POOL.embedded }, logger, closers);
   const store = await createSqlStore({ pool, logger, name: `the database in ${dataDir}` });
   closers.push(() => store.close());
@@ -132,7 +143,7 @@ async function openOnEmbedded(options: DeploymentOptions, closers: Closers): Pro
 }
 
 async function openQueuePool(config: PoolConfig, logger: Logger, closers: Closers): Promise<Pool> {
-  const { default: pg } = await import('pg');
+  const [{ default: pg }, { QUEUE_SEARCH_PATH }] = await Promise.all([import('pg'), import('./queues.js')]);
   const pool = new pg.Pool({
     application_name: 'threadloop-queue',
     connectionTimeoutMillis: CONNECT_MS,
@@ -150,6 +161,7 @@ async function openQueuePool(config: PoolConfig, logger: Logger, closers: Closer
 }
 
 async function queueOn(pool: Pool, alone: boolean, logger: Logger): Promise<RunQueue> {
+  const { openPostgresQueue } = await import('./queues.js');
   try {
     return await openPostgresQueue({ pool, alone, logger });
   } catch (thrown) {

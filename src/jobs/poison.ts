@@ -1,4 +1,4 @@
-import type { AgentSpec } from '../core/agent/run-turn.js';
+import type { AgentSpec } from '../core/agent/agent-spec.js';
 import type { NumberedItem } from '../core/chat/message.js';
 import { type OutboxEntryBody, outboxEntry } from '../core/chat/outbox-entry.js';
 import type { Logger } from '../core/ports/logger.js';
@@ -30,7 +30,7 @@ export async function setHeadAside(
   if (turn) {
     const line = texts.for(turn.locale).poison;
     const markdown = [shownText(turn, agent), line].filter(Boolean).join('\n\n');
-    await desk.commit((state) => endTurn(state, turn, turn.loop), {
+    await desk.commit((state) => endTurn(state, turn, turn.state?.loop), {
       outbox: [
         { v: 1, kind: 'answer', slot: `a${turn.answer}`, place: { ...turn.place }, state: 'error', markdown },
       ] satisfies OutboxEntryBody[],

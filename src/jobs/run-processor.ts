@@ -1,27 +1,36 @@
-import type { AgentSpec } from '../core/agent/run-turn.js';
+import type { AgentSpec } from '../core/agent/agent-spec.js';
+import type { McpSource } from '../core/agent/run-turn.js';
 import type { Adapter } from '../core/chat/adapter.js';
 import { type ConversationKey, type Place, parseConversationKey } from '../core/chat/message.js';
 import { SupersededError } from '../core/errors.js';
+import type { Model } from '../core/llm/model.js';
 import type { Logger } from '../core/ports/logger.js';
 import type { Metrics } from '../core/ports/metrics.js';
 import type { Relay } from '../core/ports/relay.js';
 import type { Reading, Store } from '../core/ports/store.js';
 import type { Texts } from '../core/ports/texts.js';
-import { answerControl } from './controls.js';
+import { answerControl, type ControlOptions } from './controls.js';
 import { type ConversationState, parseState, runMark, type Turn } from './conversation-state.js';
 import { createDesk, type Desk } from './desk.js';
 import { setHeadAside } from './poison.js';
+import { keepRunDetails } from './run-details.js';
 import { openSession, type Session, viewInbox } from './session.js';
 import { handleStop } from './stops.js';
 import { repairStrays } from './strays.js';
+import { stepSuspended } from './suspension.js';
 import { createTurnRunner, type UnfinishedTurn } from './turn-runner.js';
+import { nextExpiry } from './waiting.js';
 
 export interface RunProcessorOptions {
-  readonly store: Pick<Store, 'conversations' | 'budgets'>;
+  readonly store: Pick<Store, 'conversations' | 'budgets' | 'records'>;
   readonly adapter: (platform: string, account: string) => Adapter | undefined;
   /** The agent a new turn at this place gets. */
   readonly route: (place: Place) => string;
   readonly agent: (name: string) => AgentSpec | undefined;
+  readonly model: (name: string) => Model | undefined;
+  /** Names people may choose with `/model` and `/mcp`. */
+  readonly names: { readonly models: readonly string[]; readonly mcpServers: readonly string[] };
+  readonly mcp?: McpSource | undefined;
   readonly texts: Texts;
   readonly relay: Relay;
   readonly addRun: (key: ConversationKey) => Promise<void>;
@@ -49,6 +58,15 @@ export function createRunProcessor(
 ): (key: ConversationKey, signal: AbortSignal) => Promise<void> {
   const { logger: rootLogger, metrics } = options;
   const runTurnOf = createTurnRunner(options);
+  const controls: Omit<ControlOptions, 'reading'> = {
+    texts: options.texts,
+    usage: (since) => options.store.conversations.usage(since),
+    choosable: {
+      ...options.names,
+      defaultModel: (place) => options.agent(options.route(place))?.model.name ?? '',
+      defaultMcpServers: (place) => options.agent(options.route(place))?.mcpServers ?? [],
+    },
+  };
 
   return async function process(key, signal) {
     const logger = rootLogger.child({ conversation: key });
@@ -98,10 +116,9 @@ export function createRunProcessor(
       }
       reading = await desk.read();
       const next = await step(desk, reading, unfinished);
-      if (next === 'turn') unfinished = await runTurnOf(desk, reading, signal, logger);
+      if (next === 'turn') unfinished = await runTurnOf(desk, { reading, signal, logger, controls });
       else if (next === 'stopped') unfinished = undefined;
-      else if (next === 'settle' && (await session.settle(reading.seen, restUntil(desk.state, reading))) === 'ok')
-        return;
+      else if (next === 'settle' && (await session.settle(reading.seen, wakeAt(desk.state, reading))) === 'ok') return;
     }
   }
 
@@ -121,11 +138,19 @@ export function createRunProcessor(
       return 'again';
     }
     if (reading.stop > 0) {
-      await handleStop(desk, reading, { texts: options.texts, unfinished, agent: agentOf(desk) });
+      const stopped = await handleStop(desk, reading, { texts: options.texts, unfinished, agent: agentOf(desk) });
+      if (stopped) await keepRunDetails(options.store.records, { turn: stopped, finish: 'stopped' }, rootLogger);
       return 'stopped';
     }
     // While a final text waits for its platform, nothing newer is begun; a stop was looked at above.
     if (resting) return 'settle';
+    if (desk.state.turn?.waiting) {
+      const waiting = desk.state.turn;
+      const stepped = await stepSuspended(desk, reading, controls);
+      const given = !desk.state.turn && { turn: waiting, finish: 'unanswered' };
+      if (given) await keepRunDetails(options.store.records, given, rootLogger);
+      return stepped ? 'again' : 'settle';
+    }
     const view = viewInbox(reading.items);
     const presses = reading.items.filter((item) => item.kind === 'choice');
     const inert = [...presses.map((p) => p.seq), ...view.spent];
@@ -138,7 +163,7 @@ export function createRunProcessor(
     const control = reading.items.find((item) => item.kind === 'control');
     const text = view.texts[0];
     if (control && (!text || control.seq < text.seq)) {
-      await answerControl(desk, control, options.texts, reading);
+      await answerControl(desk, control, { ...controls, reading });
       return 'again';
     }
     if (!text) return 'settle';
@@ -153,10 +178,12 @@ export function createRunProcessor(
   ): Promise<void> {
     const agent = options.route(text.place);
     const spec = options.agent(agent);
+    const model = desk.state.model ?? undefined;
     const id = `${desk.session.key}#${desk.state.answers + 1}`;
     const turn: Turn = {
       id,
       agent,
+      ...(model === undefined ? {} : { model }),
       answer: desk.state.answers + 1,
       answerFrom: 0,
       place: { ...text.place },
@@ -164,14 +191,16 @@ export function createRunProcessor(
       messageId: text.messageId,
       ...(text.locale === undefined ? {} : { locale: text.locale }),
       text: text.text,
+      filesLeftOut: (text.attachments?.length ?? 0) > 0,
       startedAt: reading.now,
+      ...{ waiting: null, held: null, record: { steps: [], omitted: 0 } },
       taken: [],
-      stoppers: [text.person.id, ...(spec?.stoppers ?? [])],
+      stoppers: [text.person.id, ...(spec?.approvers ?? []), ...(spec?.admins ?? [])],
       people: [],
     };
     await desk.commit((state) => ({ ...state, answers: turn.answer, turn }), {
       ack: text.seqs,
-      run: runMark(turn, 'running', spec?.model.name ?? '', reading.now),
+      run: runMark(turn, 'running', model ?? spec?.model.name ?? '', reading.now),
     });
   }
 }
@@ -180,6 +209,11 @@ export function createRunProcessor(
 async function comeBackLater(session: Session): Promise<void> {
   const { seen, now } = await session.read();
   await session.settle(seen, now + RETRY_MS);
+}
+
+/** When the conversation must be looked at although nothing new came: the outbox rests, a question expires. */
+function wakeAt(state: ConversationState, reading: Reading): number | null {
+  return restUntil(state, reading) ?? nextExpiry(state.turn?.waiting);
 }
 
 /** The time until which the outbox rests, or null when it does not. */

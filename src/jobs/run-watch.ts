@@ -2,17 +2,18 @@ import { SupersededError, toError } from '../core/errors.js';
 import type { Logger } from '../core/ports/logger.js';
 import type { Relay } from '../core/ports/relay.js';
 import type { Reading } from '../core/ports/store.js';
-import type { Texts } from '../core/ports/texts.js';
-import { answerControl, isAside } from './controls.js';
+import { answerControl, type ControlOptions, isAside } from './controls.js';
 import type { Turn } from './conversation-state.js';
 import type { Desk } from './desk.js';
+import type { Questions } from './questions.js';
 import { viewInbox } from './session.js';
 
 export interface RunWatchOptions {
   readonly desk: Desk;
   readonly turn: Turn;
   readonly relay: Relay;
-  readonly texts: Texts;
+  readonly controls: Omit<ControlOptions, 'reading'>;
+  readonly questions: Questions;
   readonly logger: Logger;
   readonly steering: 'steer' | 'queue';
   /** Ends the run: a stop was accepted, or a newer worker took over. */
@@ -58,8 +59,9 @@ export async function watchRun(options: RunWatchOptions): Promise<{ close(): Pro
       options.end('stop');
       return;
     }
+    if (await options.questions.look(reading)) return;
     markQueued(reading);
-    for (const item of reading.items.filter(isAside)) await answerControl(desk, item, options.texts, reading);
+    for (const item of reading.items.filter(isAside)) await answerControl(desk, item, { ...options.controls, reading });
     if (reading.items.some(isAside)) await desk.deliverOutbox(await desk.read());
   }
 

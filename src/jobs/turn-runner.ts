@@ -1,23 +1,31 @@
-import type { AgentLoopResult } from '../core/agent/run-agent-loop.js';
-import type { LoopState } from '../core/agent/run-state.js';
-import { type AgentSpec, runTurn } from '../core/agent/run-turn.js';
+import type { AgentSpec } from '../core/agent/agent-spec.js';
+import type { AgentEvent } from '../core/agent/events.js';
+import { type McpSource, runTurn, type TurnResult } from '../core/agent/run-turn.js';
 import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
 import { AbortedError, StoreError, SupersededError, ThreadloopError, toError } from '../core/errors.js';
+import type { Model } from '../core/llm/model.js';
 import type { Budgets } from '../core/ports/budget.js';
 import type { Logger } from '../core/ports/logger.js';
 import type { Metrics } from '../core/ports/metrics.js';
 import type { Relay } from '../core/ports/relay.js';
-import type { Reading, UsageEntry } from '../core/ports/store.js';
+import type { Reading, Records } from '../core/ports/store.js';
 import type { Texts, TextTable } from '../core/ports/texts.js';
 import { answerText, errorLine, noticeLine, usageLine } from './answer-text.js';
+import { cardEntry, choiceRows, waitFor } from './cards.js';
+import type { ControlOptions } from './controls.js';
 import { endTurn, runMark, type Turn } from './conversation-state.js';
 import type { Desk } from './desk.js';
+import { closeHeld } from './questions.js';
+import { keepRunDetails } from './run-details.js';
+import { createRunLog } from './run-log.js';
 import { watchRun } from './run-watch.js';
-import { createTurnHost, type JobTurnHost } from './turn-host.js';
+import { createTurnHost, type JobTurnHost, type PendingBoundary, snapshot } from './turn-host.js';
 
 export interface TurnRunnerOptions {
-  readonly store: { readonly budgets: Budgets };
+  readonly store: { readonly budgets: Budgets; readonly records: Records };
   readonly agent: (name: string) => AgentSpec | undefined;
+  readonly model: (name: string) => Model | undefined;
+  readonly mcp?: McpSource | undefined;
   readonly texts: Texts;
   readonly relay: Relay;
   readonly metrics: Metrics;
@@ -25,76 +33,71 @@ export interface TurnRunnerOptions {
 }
 
 /** What stood when a stop ended the run in this process; a stop after a take-over has only the last boundary. */
-export interface UnfinishedTurn {
+export interface UnfinishedTurn extends PendingBoundary {
   readonly answer: number;
   readonly text: string;
-  readonly loop: LoopState | undefined;
-  readonly usage: readonly UsageEntry[];
-  /** Numbers of the items the run had taken in. */
-  readonly acks: readonly number[];
-  /** Answers that steers had closed. */
-  readonly closed: readonly OutboxEntryBody[];
+  readonly turn: Turn;
   readonly model: string;
 }
 
 /** Used when the agent names none. */
 const NOTIFY_AFTER_MS = 60_000;
 
-type TurnRunner = (
-  desk: Desk,
-  reading: Reading,
-  signal: AbortSignal,
-  logger: Logger,
-) => Promise<UnfinishedTurn | undefined>;
+interface Job {
+  readonly reading: Reading;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly controls: Omit<ControlOptions, 'reading'>;
+}
+
+type TurnRunner = (desk: Desk, job: Job) => Promise<UnfinishedTurn | undefined>;
 
 /**
- * Runs the conversation's open turn until it ends and commits the end with the final text in the outbox. A stop
+ * Runs the conversation's open turn until it ends or waits, and commits that with the text in the outbox. A stop
  * leaves the turn open and returns what stood, for the reader to commit. Throws SupersededError and, on shutdown,
  * AbortedError: then nothing was committed and the next holder goes on from the last boundary.
  */
 export function createTurnRunner(options: TurnRunnerOptions): TurnRunner {
-  return async function run(desk, reading, signal, logger) {
+  return async function run(desk, { reading, signal, logger, controls }) {
     const turn = desk.state.turn;
     if (!turn) return undefined;
     const texts = options.texts.for(turn.locale);
     const agent = options.agent(turn.agent);
-    if (!agent) {
-      logger.error({ agent: turn.agent }, 'the agent of this run is no longer configured');
-      await fail(desk, { turn, reading, line: texts.internalError });
+    const model = turn.model === undefined ? agent?.model : options.model(turn.model);
+    if (!agent || !model) {
+      logger.error({ agent: turn.agent, model: turn.model }, 'the agent or model of this run is no longer configured');
+      const line = agent && turn.model !== undefined ? texts.modelGone(turn.model) : texts.internalError;
+      await fail(desk, { turn, reading, line });
+      await keepRunDetails(options.store.records, { turn, finish: 'error' }, logger);
       return undefined;
     }
+    if (turn.held) await closeHeld(desk, turn.held, texts);
     const abort = new AbortController();
     const runSignal = AbortSignal.any([signal, abort.signal]);
     const now = options.now ?? Date.now;
+    const log = createRunLog({ logger: logger.child({ run: turn.id }), metrics: options.metrics, agent: agent.name });
     const host = createTurnHost({
-      desk,
-      turn,
-      agent,
-      texts,
+      ...{ desk, turn, agent, texts, logger: logger.child({ run: turn.id }), now },
       budgets: options.store.budgets,
-      logger: logger.child({ run: turn.id }),
-      now,
+      onEvent: (event: AgentEvent) => log.onEvent(event),
       end: (reason) => abort.abort(reason),
     });
     const watch = await watchRun({
-      desk,
-      turn,
+      ...{ desk, turn, logger, controls },
       relay: options.relay,
-      texts: options.texts,
-      logger,
+      questions: host.questions,
       steering: agent.mode === 'chat' ? 'queue' : agent.steering,
       end: (reason) => abort.abort(reason),
     });
-    let result: AgentLoopResult | Error;
+    let result: TurnResult | Error;
     try {
       result = await runTurn({
-        agent,
-        history: desk.state.history,
-        text: turn.text,
-        loop: turn.loop,
-        host,
-        signal: runSignal,
-        now,
+        ...{ agent, model, host, now, text: turn.text, state: turn.state && snapshot(turn.state) },
+        ...{ history: desk.state.history, historyFrom: desk.state.historyFrom, summary: desk.state.summary },
+        summaryFailures: desk.state.summaryFailures,
+        ...{ person: turn.starter.id, chat: `${turn.place.platform}:${turn.place.space}`, grants: desk.state.grants },
+        ...{ loadedTools: desk.state.loadedTools, mcp: options.mcp, agents: options.agent, signal: runSignal },
+        mcpServers: [...new Set([...agent.mcpServers, ...desk.state.mcpServers])],
       });
     } catch (error) {
       result = toError(error);
@@ -109,35 +112,71 @@ export function createTurnRunner(options: TurnRunnerOptions): TurnRunner {
     const failure = result instanceof Error ? result : result.error;
     if (failure instanceof StoreError) throw failure;
     if (signal.aborted) throw new AbortedError(String(signal.reason));
-    if (abort.signal.aborted) return unfinishedTurn(result, { host, desk, agent });
-    await finish(desk, { turn, agent, host, texts, result, logger });
+    const ending: Ending = { turn, agent, model, host, texts, result, logger };
+    if (abort.signal.aborted) {
+      await host.questions.close();
+      return unfinishedTurn(desk, ending);
+    }
+    if (!(result instanceof Error) && result.suspendedCalls.length > 0) {
+      await suspend(desk, ending, result);
+      return undefined;
+    }
+    const ended = await finish(desk, ending);
+    const how = result instanceof Error ? 'error' : result.finish;
+    await keepRunDetails(options.store.records, { turn: ended, finish: how }, logger);
     options.metrics.observe('run', now() - turn.startedAt, { agent: agent.name });
     return undefined;
   };
 }
 
-function unfinishedTurn(
-  result: AgentLoopResult | Error,
-  { host, desk, agent }: { host: JobTurnHost; desk: Desk; agent: AgentSpec },
-): UnfinishedTurn {
-  const loop = result instanceof Error ? desk.state.turn?.loop : result.state;
-  return { ...host.takePending(), answer: host.answer, text: host.text, loop, model: agent.model.name };
-}
-
 interface Ending {
   readonly turn: Turn;
   readonly agent: AgentSpec;
+  readonly model: Model;
   readonly host: JobTurnHost;
   readonly texts: TextTable;
-  readonly result: AgentLoopResult | Error;
+  readonly result: TurnResult | Error;
   readonly logger: Logger;
 }
 
+/** The turn as it is now: what was committed, and what the run has done since. */
+function turnNow(desk: Desk, { turn, host, result }: Ending): Turn {
+  const committed = desk.state.turn ?? turn;
+  const { answer, answerFrom } = host.screen;
+  const state = result instanceof Error ? committed.state : snapshot(result.turn);
+  return { ...committed, ...{ record: host.record, answer, answerFrom }, ...(state && { state }) };
+}
+
+function unfinishedTurn(desk: Desk, ending: Ending): UnfinishedTurn {
+  const { host, model } = ending;
+  const { answer, text } = host.screen;
+  return { ...host.takePending(), answer, text, turn: turnNow(desk, ending), model: model.name };
+}
+
+/** The run waits for a person: the text so far stands, the cards follow it, and no worker is busy with it. */
+async function suspend(desk: Desk, ending: Ending, result: TurnResult): Promise<void> {
+  const { agent, model, host, texts } = ending;
+  const pending = host.takePending();
+  const { now } = await desk.read();
+  const running = turnNow(desk, ending);
+  const text = agent.showAnswer ? host.finalText(result.state, false) : '';
+  const context = { turn: running, agent, texts, now };
+  const wait = waitFor(result.suspendedCalls, { state: result.turn, above: text }, context);
+  const turn: Turn = { ...running, waiting: wait };
+  await desk.commit((state) => ({ ...state, answers: turn.answer, turn }), {
+    ack: pending.acks,
+    usage: pending.usage,
+    openChoices: choiceRows(wait),
+    outbox: [...pending.closed, answerEntry(ending, { state: 'final', markdown: text }), cardEntry(wait, turn, texts)],
+    run: runMark(turn, 'waiting', model.name, now),
+  });
+}
+
 /** The end of a run: one commit with state, history, acks, usage and the final text. */
-async function finish(desk: Desk, ending: Ending): Promise<void> {
-  const { turn, agent, host, texts, result, logger } = ending;
-  const current = desk.state.turn ?? turn;
-  const loop = result instanceof Error ? current.loop : result.state;
+async function finish(desk: Desk, ending: Ending): Promise<Turn> {
+  const { turn, agent, model, host, texts, result, logger } = ending;
+  const ended = turnNow(desk, ending);
+  const loop = ended.state?.loop;
   const error = result instanceof Error ? result : result.error;
   const pending = host.takePending();
   if (error) {
@@ -147,38 +186,48 @@ async function finish(desk: Desk, ending: Ending): Promise<void> {
   const text = agent.showAnswer ? host.finalText(loop, error !== undefined) : '';
   const line = error
     ? errorLine(error, texts, text !== '')
-    : noticeLine(host.notice, { agent, texts, rounds: loop?.round ?? 0 });
+    : noticeLine(host.screen.notice, { agent, texts, rounds: loop?.round ?? 0 });
   const reading = await desk.read();
+  const markdown = [text, line].filter(Boolean).join('\n\n') || texts.done;
+  const usage = agent.display === 'verbose' ? usageLine(host.record, model.name, reading.now - turn.startedAt) : '';
+  const files = turn.filesLeftOut ? texts.attachmentsIgnored : '';
+  const shortened = agent.display === 'quiet' ? '' : host.screen.compression;
+  const footer = [files, shortened, usage].filter(Boolean).join(' · ');
   const outbox: OutboxEntryBody[] = [
     ...pending.closed,
-    {
-      v: 1,
-      kind: 'answer',
-      slot: `a${host.answer}`,
-      place: { ...turn.place },
-      state: error ? 'error' : 'final',
-      markdown: [text, line].filter(Boolean).join('\n\n') || texts.done,
-      ...(agent.showReasoning && host.reasoning ? { reasoning: host.reasoning } : {}),
-      ...(agent.display === 'verbose' && loop ? { footer: usageLine(loop, agent, reading.now - turn.startedAt) } : {}),
-    },
+    answerEntry(ending, { state: error ? 'error' : 'final', markdown, ...(footer ? { footer } : {}) }),
   ];
   if (!error && desk.adapter.silentEdits && reading.now - turn.startedAt > (agent.notifyAfterMs ?? NOTIFY_AFTER_MS)) {
-    outbox.push(doneNote(turn, host.answer, texts));
+    outbox.push(doneNote(turn, host.screen.answer, texts));
   }
-  await desk.commit((state) => endTurn({ ...state, answers: host.answer }, turn, loop), {
+  await desk.commit((state) => endTurn({ ...state, answers: ended.answer, turn: ended }, ended, loop), {
     ack: pending.acks,
     usage: pending.usage,
     outbox,
-    run: runMark(turn, error ? 'error' : 'finished', agent.model.name, reading.now),
+    run: runMark(turn, error ? 'error' : 'finished', model.name, reading.now),
   });
+  return ended;
+}
+
+/** The entry of the answer that is being written, with what stands beside its text. */
+function answerEntry(
+  { turn, agent, host }: Ending,
+  shown: Pick<OutboxEntryBody, 'state' | 'markdown' | 'footer'>,
+): OutboxEntryBody {
+  const { answer, plan, reasoning } = host.screen;
+  return {
+    ...{ v: 1, kind: 'answer', slot: `a${answer}`, place: { ...turn.place }, ...shown },
+    ...(plan ? { plan } : {}),
+    ...(agent.showReasoning && reasoning ? { reasoning } : {}),
+  };
 }
 
 async function fail(
   desk: Desk,
   { turn, reading, line }: { turn: Turn; reading: Reading; line: string },
 ): Promise<void> {
-  const markdown = [answerText(turn.loop, turn.answerFrom), line].filter(Boolean).join('\n\n');
-  await desk.commit((state) => endTurn(state, turn, turn.loop), {
+  const markdown = [answerText(turn.state?.loop, turn.answerFrom), line].filter(Boolean).join('\n\n');
+  await desk.commit((state) => endTurn(state, turn, turn.state?.loop), {
     outbox: [
       { v: 1, kind: 'answer', slot: `a${turn.answer}`, place: { ...turn.place }, state: 'error', markdown },
     ] satisfies OutboxEntryBody[],

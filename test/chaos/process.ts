@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { AgentSpec } from '../../src/core/agent/run-turn.js';
 import { conversationKey } from '../../src/core/chat/message.js';
 import { createTexts } from '../../src/core/chat/texts/index.js';
-import { createToolCatalog } from '../../src/core/tools/catalog.js';
 import { defineTool } from '../../src/core/tools/tool.js';
 import { openDeployment } from '../../src/jobs/deployment.js';
 import { createInbox } from '../../src/jobs/inbox.js';
 import { createRunProcessor } from '../../src/jobs/run-processor.js';
 import { startSweeper } from '../../src/jobs/sweeper.js';
+import { agentSpec } from '../fakes/agent-spec.js';
 import { createEchoModel } from '../fakes/echo-model.js';
 import { createPlatformAdapter } from '../fakes/platform/adapter.js';
 import type { PlatformMode } from '../fakes/platform/server.js';
@@ -54,17 +53,15 @@ async function work(): Promise<void> {
     idempotent: true,
     execute: async () => 'done',
   });
-  const agent: AgentSpec = {
-    ...{ name: 'assistant', mode: 'tools', systemPrompt: '', maxIterations: undefined, maxToolCallsPerTurn: 5 },
-    model: createEchoModel({ toolRounds: 1, milliseconds: 80, padding: 40 }),
-    ...{ enableTools: true, catalog: createToolCatalog([tool]), steering: 'steer', display: 'quiet' },
-    ...{ showReasoning: false, showAnswer: true, stoppers: [] },
-  };
+  const model = createEchoModel({ toolRounds: 1, milliseconds: 80, padding: 40 });
+  const agent = agentSpec(model, { tools: [tool], display: 'quiet' });
   const run = createRunProcessor({
     store,
     adapter: (_platform, account) => adapters.get(account as PlatformMode),
     route: () => 'assistant',
     agent: () => agent,
+    model: () => undefined,
+    names: { models: [], mcpServers: [] },
     texts: createTexts('en'),
     relay,
     addRun,

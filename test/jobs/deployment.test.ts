@@ -34,13 +34,16 @@ it('two configured stores are an error, whether they answer or not', async () =>
   await expect(opening).rejects.toMatchObject({ code: 'store_ambiguous' });
 });
 
-it('a data directory that cannot be made is an error that names it', async () => {
-  const opening = openDeployment({ ...rest, dataDir: '/dev/null/data' });
-  await expect(opening).rejects.toMatchObject({
-    code: 'store_unwritable',
-    message: expect.stringContaining('/dev/null/data'),
-  });
-});
+it.each(['/dev/null/data', '/dev/null', '/proc/nope/data', '/proc'])(
+  'a data directory that cannot be made or used is an error that names it (%s)',
+  async (dataDir) => {
+    const opening = openDeployment({ ...rest, dataDir });
+    await expect(opening).rejects.toMatchObject({
+      code: 'store_unwritable',
+      message: expect.stringContaining(`the data directory ${dataDir} cannot be used`),
+    });
+  },
+);
 
 describeOnTargets('a deployment', (make) => {
   it('says what it is, answers, and can be opened again after it was closed', async () => {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { AgentSpec } from '../../src/core/agent/run-turn.js';
 import { conversationKey, type InboxItem } from '../../src/core/chat/message.js';
 import { createTexts } from '../../src/core/chat/texts/index.js';
 import type { ConversationStore } from '../../src/core/ports/store.js';
-import { createToolCatalog } from '../../src/core/tools/catalog.js';
 import { defineTool } from '../../src/core/tools/tool.js';
 import { createRunProcessor } from '../../src/jobs/run-processor.js';
+import { agentSpec } from '../fakes/agent-spec.js';
 import { createEchoModel } from '../fakes/echo-model.js';
 import { createFaultyProcess, DeadProcessError, type FaultyProcess } from '../fakes/faulty.js';
+import { createMemoryRecords } from '../fakes/memory-ports.js';
 import { createPlatformAdapter } from '../fakes/platform/adapter.js';
 import type { PlatformMode, PlatformServer } from '../fakes/platform/server.js';
 import { createCountingMetrics, deafRelay, quietLogger } from '../fakes/quiet.js';
@@ -66,23 +66,18 @@ export async function converse(scene: Scene, fault: 'kill' | 'pause' | 'none', a
       },
     });
     const model = createEchoModel({ toolRounds: 1, milliseconds: 60, padding: PADDING });
-    const agent: AgentSpec = {
-      ...{
-        name: 'assistant',
-        mode: 'tools',
-        model,
-        systemPrompt: '',
-        maxIterations: undefined,
-        maxToolCallsPerTurn: 5,
-      },
-      ...{ enableTools: true, catalog: createToolCatalog([work]), steering: 'steer', display: 'normal' },
-      ...{ showReasoning: false, showAnswer: true, stoppers: [] },
-    };
+    const agent = agentSpec(model, { tools: [work] });
     const run = createRunProcessor({
-      store: { conversations: faultyStore as ConversationStore, budgets: { take: async () => 0 } },
+      store: {
+        conversations: faultyStore as ConversationStore,
+        budgets: { take: async () => 0 },
+        records: createMemoryRecords(),
+      },
       adapter: () => adapter,
       route: () => 'assistant',
       agent: () => agent,
+      model: () => undefined,
+      names: { models: [], mcpServers: [] },
       texts: createTexts('en'),
       relay: deafRelay,
       addRun: async () => undefined,
@@ -117,10 +112,10 @@ export async function converse(scene: Scene, fault: 'kill' | 'pause' | 'none', a
   };
 }
 
-/** One conversation with the fault at each step of a fault-free run, or at every nth. */
-export async function sweep(scene: Scene, fault: 'kill' | 'pause', every = 1): Promise<Outcome[]> {
+/** One conversation with the fault at each step of a fault-free run. */
+export async function sweep(scene: Scene, fault: 'kill' | 'pause'): Promise<Outcome[]> {
   const { steps } = await converse(scene, 'none', 0);
-  const points = Array.from({ length: Math.ceil((steps + 3) / every) }, (_, i) => i * every + 1);
+  const points = Array.from({ length: steps + 3 }, (_, i) => i + 1);
   const outcomes: Outcome[] = [];
   const lanes = Array.from({ length: 12 }, async () => {
     for (let at = points.shift(); at !== undefined; at = points.shift())

@@ -1,16 +1,18 @@
-import type { AgentSpec } from '../../src/core/agent/run-turn.js';
-import type { Adapter } from '../../src/core/chat/adapter.js';
+import type { AgentSpec } from '../../src/core/agent/agent-spec.js';
+import type { AcceptResult, Adapter, Button } from '../../src/core/chat/adapter.js';
 import { type Control, conversationKey, type InboxItem, type Person } from '../../src/core/chat/message.js';
 import { type OutboxEntryBody, outboxEntry } from '../../src/core/chat/outbox-entry.js';
 import { createTexts } from '../../src/core/chat/texts/index.js';
+import type { Model } from '../../src/core/llm/model.js';
 import type { Commit, ConversationStore } from '../../src/core/ports/store.js';
-import { createToolCatalog } from '../../src/core/tools/catalog.js';
 import type { Tool } from '../../src/core/tools/tool.js';
 import { type ConversationState, conversationState } from '../../src/jobs/conversation-state.js';
 import { createRunProcessor } from '../../src/jobs/run-processor.js';
 import { type Script, type ScriptedModel, scriptedModel } from '../core/agent/scripted-model.js';
+import { agentSpec } from '../fakes/agent-spec.js';
 import { createMemoryRelay } from '../fakes/memory-board.js';
 import { createMemoryConversations } from '../fakes/memory-conversations.js';
+import { createMemoryRecords } from '../fakes/memory-ports.js';
 import { createPlatformAdapter } from '../fakes/platform/adapter.js';
 import type { PlatformServer } from '../fakes/platform/server.js';
 import { createCountingMetrics, deafRelay } from '../fakes/quiet.js';
@@ -27,6 +29,8 @@ export interface ReaderOptions {
   /** Methods put over the fake platform's own. */
   readonly adapter?: (base: Adapter<string>) => Partial<Adapter<string>>;
   readonly pageLength?: number;
+  /** What `/model` can choose. */
+  readonly models?: Readonly<Record<string, Model>>;
   /** All stop hints are lost. */
   readonly deaf?: boolean;
   /** Not configured in this process. */
@@ -56,6 +60,10 @@ export interface Reader {
   say(text: string, saying?: Saying): Promise<string>;
   control(control: Control, saying?: Saying): Promise<void>;
   edit(messageId: string, text: string): Promise<void>;
+  /** A press on the newest open card; `label` is the button's. */
+  press(label: string, saying?: Saying): Promise<AcceptResult['result']>;
+  /** Buttons that are visible now, by label. */
+  buttons(): readonly string[];
   remove(messageId: string): Promise<void>;
   /** Common fields of an item of this conversation. */
   base(
@@ -98,12 +106,8 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
       return script.request(input);
     },
   };
-  const agent: AgentSpec = {
-    ...{ name: 'assistant', mode: 'tools', model, systemPrompt: '', maxIterations: undefined, maxToolCallsPerTurn: 5 },
-    ...{ enableTools: true, catalog: createToolCatalog(options.tools ?? []), steering: 'steer', display: 'normal' },
-    ...{ showReasoning: false, showAnswer: true, stoppers: [] },
-    ...options.agent,
-  };
+  const agent = agentSpec(model, { tools: options.tools ?? [], ...options.agent });
+  const records = createMemoryRecords();
   const { pageLength = 2_000 } = options;
   const plain = createPlatformAdapter({ url: server.url, mode: 'lookup', editIntervalMs: 15, pageLength, marks });
   const adapter: Adapter<string> = { ...plain, ...options.adapter?.(plain) };
@@ -118,10 +122,13 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
         },
       },
       budgets: { take: async () => 0 },
+      records,
     },
     adapter: () => (options.missing === 'adapter' ? undefined : adapter),
     route: () => 'assistant',
     agent: () => (options.missing === 'agent' ? undefined : agent),
+    model: (name) => options.models?.[name],
+    names: { models: Object.keys(options.models ?? {}), mcpServers: [] },
     texts: createTexts('auto'),
     relay,
     addRun: async (one) => void added.push(one),
@@ -149,6 +156,13 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
       return base.messageId;
     },
     control: (control, saying) => reader.accept({ ...reader.base(saying), kind: 'control', control }),
+    async press(label, saying = {}) {
+      const button = lastCards(commits).find((one) => one.label === label);
+      if (!button) throw new Error(`no button ${label}`);
+      const [choice = '', option = ''] = button.id.split('.');
+      return (await store.accept(key, { ...reader.base(saying), kind: 'choice', choice, option })).result;
+    },
+    buttons: () => lastCards(commits).map(({ label }) => label),
     edit: (messageId, text) => reader.accept({ ...reader.base(), kind: 'edit', messageId, text }),
     remove: (messageId) => reader.accept({ ...reader.base(), kind: 'delete', messageId }),
     run: (signal = new AbortController().signal) => process(key, signal),
@@ -169,6 +183,16 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
     phases: () => commits.flatMap((c) => (c.run === undefined ? [] : [c.run?.phase])),
   };
   return reader;
+}
+
+/** The buttons as the newest commit of each card left them. */
+function lastCards(commits: readonly Commit[]): readonly Button[] {
+  const bySlot = new Map<string, readonly Button[]>();
+  for (const body of commits.flatMap((c) => c.outbox ?? [])) {
+    const entry = outboxEntry.parse(body);
+    if (/^[qh]/.test(entry.slot)) bySlot.set(entry.slot, entry.buttons ?? []);
+  }
+  return [...bySlot.values()].flat();
 }
 
 /** What the conversation's later turns see of it, shortened to the words. */

@@ -13,12 +13,14 @@ const LINES: Readonly<Record<ModelErrorKind, readonly [english: string, chinese:
   unreachable: ['I cannot reach the model "m1"', '暂时连不上模型“m1”'],
   unauthorized: ['The model "m1" rejected the access key', '模型“m1”拒绝了访问密钥'],
   rate_limited: ['The model "m1" has too many requests', '模型“m1”目前请求太多'],
+  quota: ['The quota of the model "m1" is used up. The operator has to', '模型“m1”的额度已用完，需要管理员'],
   stalled: ['The model "m1" stopped sending', '模型“m1”中途停止了响应'],
   empty: ['The model "m1" sent an empty answer', '模型“m1”返回了空的回答'],
   not_found: ['The model "m1" reported an error', '模型“m1”返回了错误'],
   bad_request: ['The model "m1" reported an error', '模型“m1”返回了错误'],
   broken_stream: ['The model "m1" reported an error', '模型“m1”返回了错误'],
   server: ['The model "m1" reported an error', '模型“m1”返回了错误'],
+  context_overflow: ['This conversation has become too long for the model "m1"', '对话太长，超出了模型“m1”的上限'],
   not_configured: ['The model "m1" reported an error', '模型“m1”返回了错误'],
 };
 
@@ -69,6 +71,7 @@ describe('what people see of a run', () => {
       for (const [finishReason, line] of [
         ['length', 'The answer ends here'],
         ['content_filter', 'withheld the rest'],
+        ['cut_off', 'connection ended early; the answer may be incomplete'],
       ] as const) {
         const reader = createReader(server, { agent: { mode }, script: [{ text: 'So far.', finishReason }] });
         await reader.say('Hi');

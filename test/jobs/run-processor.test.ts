@@ -43,7 +43,7 @@ describe('the reader of a conversation', () => {
   });
 
   it('marks a run as running and finished, and who may stop it', async () => {
-    const reader = createReader(server, { agent: { stoppers: ['fake:boss'] } });
+    const reader = createReader(server, { agent: { approvers: ['fake:boss'] } });
     await reader.say('Hi', { as: bob });
     await reader.run();
     expect(reader.phases()).toEqual(['running', 'finished']);
@@ -54,7 +54,7 @@ describe('the reader of a conversation', () => {
 
   it('lets only the starter and the stoppers stop a run', async () => {
     const reader = createReader(server, {
-      agent: { stoppers: ['fake:boss'] },
+      agent: { approvers: ['fake:boss'] },
       script: [
         {
           text: 'Working on it',

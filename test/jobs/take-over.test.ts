@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AgentSpec } from '../../src/core/agent/run-turn.js';
 import { conversationKey } from '../../src/core/chat/message.js';
 import { createTexts } from '../../src/core/chat/texts/index.js';
-import { createToolCatalog } from '../../src/core/tools/catalog.js';
 import { createRunProcessor } from '../../src/jobs/run-processor.js';
+import { agentSpec } from '../fakes/agent-spec.js';
 import { createEchoModel } from '../fakes/echo-model.js';
 import { createMemoryConversations } from '../fakes/memory-conversations.js';
+import { createMemoryRecords } from '../fakes/memory-ports.js';
 import { createPlatformAdapter } from '../fakes/platform/adapter.js';
 import { type PlatformMode, type PlatformServer, startPlatformServer } from '../fakes/platform/server.js';
 import { createCountingMetrics, deafRelay, quietLogger } from '../fakes/quiet.js';
@@ -66,16 +66,14 @@ async function handOver(server: PlatformServer): Promise<readonly string[]> {
   const store = createMemoryConversations();
   const added: string[] = [];
   const model = createEchoModel({ toolRounds: 0, milliseconds: 300 });
-  const agent: AgentSpec = {
-    ...{ name: 'assistant', mode: 'tools', model, systemPrompt: '', maxIterations: undefined, maxToolCallsPerTurn: 5 },
-    ...{ enableTools: true, catalog: createToolCatalog([]), steering: 'steer', display: 'normal' },
-    ...{ showReasoning: false, showAnswer: true, stoppers: [] },
-  };
+  const agent = agentSpec(model);
   const run = createRunProcessor({
-    store: { conversations: store, budgets: { take: async () => 0 } },
+    store: { conversations: store, budgets: { take: async () => 0 }, records: createMemoryRecords() },
     adapter: () => createPlatformAdapter({ url: server.url, mode: 'lookup', editIntervalMs: 15 }),
     route: () => 'assistant',
     agent: () => agent,
+    model: () => undefined,
+    names: { models: [], mcpServers: [] },
     texts: createTexts('en'),
     relay: deafRelay,
     addRun: async (one) => void added.push(one),

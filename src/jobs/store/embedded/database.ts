@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { access, chmod, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { StoreError, toError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/ports/logger.js';
@@ -85,6 +86,9 @@ export interface RunningDatabase {
  * @throws StoreError `store_open` when the first start fails
  */
 export async function startDatabase(input: DatabaseThreadInput, logger: Logger): Promise<RunningDatabase> {
+  // V8 compiles the engine's busy functions anew in the background, by default on every thread it has; on few cores that
+  // takes the time of both the database and the rest of the start. One such thread is done soon after, too.
+  setFlagsFromString('--wasm-num-compilation-tasks=1');
   let closing = false;
   let restart: NodeJS.Timeout | undefined;
   let current = startThread(input, logger);

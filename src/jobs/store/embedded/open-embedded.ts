@@ -1,4 +1,4 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { PoolConfig } from 'pg';
@@ -6,7 +6,8 @@ import { StoreError, toError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/ports/logger.js';
 import { lockDataDir } from './data-dir-lock.js';
 import { ensureDatabase, startDatabase } from './database.js';
-import { socketDirectory } from './socket-directory.js';
+import { makeDirectory } from './make-directory.js';
+import { type SocketDirectory, socketDirectory } from './socket-directory.js';
 import { startVacuum } from './vacuum.js';
 
 export interface EmbeddedOptions {
@@ -15,6 +16,8 @@ export interface EmbeddedOptions {
   readonly logger: Logger;
   /** Gets one line for a person when something takes long: the creation of the database. */
   readonly onProgress: (line: string) => void;
+  /** Called when the thread of the database was started, half a second or more before it answers. */
+  readonly onOpening?: (() => void) | undefined;
   /** How often the space of replaced rows is freed, ms. */
   readonly vacuumEveryMs?: number | undefined;
 }
@@ -37,14 +40,15 @@ const VACUUM_EVERY_MS = 10 * 60_000;
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const { dataDir, logger, onProgress } = options;
-  const root = await ownDirectory(dataDir);
-  const sockets = await socketDirectory(root);
+  const { root, sockets } = await ownDirectory(dataDir);
   const lock = await lockDataDir(dataDir, sockets);
   try {
     const directory = join(root, 'database');
     const address = sockets.address('database');
     await ensureDatabase(root, directory, () => onProgress(`Creating the database in ${dataDir} …`));
-    const database = await startDatabase({ directory, address }, logger);
+    const starting = startDatabase({ directory, address }, logger);
+    options.onOpening?.();
+    const database = await starting;
     const poolConfig = { user: 'postgres', database: 'postgres', stream: () => socketTo(address) };
     const vacuum = startVacuum(poolConfig, options.vacuumEveryMs ?? VACUUM_EVERY_MS, logger);
     return {
@@ -61,11 +65,13 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   }
 }
 
-async function ownDirectory(dataDir: string): Promise<string> {
+async function ownDirectory(dataDir: string): Promise<{ root: string; sockets: SocketDirectory }> {
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    return await realpath(dataDir);
+    await makeDirectory(dataDir);
+    const root = await realpath(dataDir);
+    return { root, sockets: await socketDirectory(root) };
   } catch (thrown) {
+    if (thrown instanceof StoreError) throw thrown;
     throw new StoreError(`the data directory ${dataDir} cannot be used: ${toError(thrown).message}`, {
       code: 'store_unwritable',
       hint: 'set store.dataDir to a directory this user may write',

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { StoreError } from '../../../core/errors.js';
+import { makeDirectory } from './make-directory.js';
 
 /** Unix socket paths are limited to 104 bytes on macOS and 108 on Linux, the final zero included. */
 const LONGEST_PATH = 100;
@@ -33,7 +34,7 @@ export async function socketDirectory(dataDir: string): Promise<SocketDirectory>
   const inside = join(dataDir, 'run');
   const fits = Buffer.byteLength(inside) + LONGEST_NAME <= LONGEST_PATH;
   const path = fits ? inside : join(tmpdir(), `threadloop-${digest}`);
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeDirectory(path);
   if (!fits) await refuseForeign(path);
   return { path, address: (name) => join(path, name) };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type { ClientConfig } from 'pg';
 import { toError } from '../../../core/errors.js';
 import type { Logger } from '../../../core/ports/logger.js';
 
@@ -17,10 +17,12 @@ const TABLES = `
  * Frees the space of replaced and deleted rows now and then; the embedded PostgreSQL has no autovacuum. One short
  * statement for each table, so that nobody waits long.
  */
-export function startVacuum(config: pg.ClientConfig, everyMs: number, logger: Logger): Vacuum {
+export function startVacuum(config: ClientConfig, everyMs: number, logger: Logger): Vacuum {
   const stop = new AbortController();
 
   async function pass(): Promise<void> {
+    // Loaded here, because the database opens before anybody needs its driver.
+    const { default: pg } = await import('pg');
     const client = new pg.Client(config);
     // A connection that breaks between two statements; the next statement reports it.
     client.on('error', () => undefined);
