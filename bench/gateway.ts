@@ -11,12 +11,14 @@ const TICKS_PER_SECOND = 100;
 /** A gateway from `dist` in a process of its own; its CPU time and memory are read from /proc. */
 export interface BenchGateway {
   readonly url: string;
+  /** From spawn to `/readyz` 200. */
   readonly startMs: number;
   /** User and system time so far, ms. */
   cpuMs(): number;
   /** Resident memory, MB. */
   rssMb(): number;
-  stop(): Promise<void>;
+  /** SIGTERM unless another signal is named; resolves when it is gone. */
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
 export function benchFolder(): { readonly path: string; remove(): void } {
@@ -34,15 +36,17 @@ export async function startBenchGateway(folder: string, config: object, role = '
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await readyUrl(child);
+  const readiness = await fetch(`${url}/readyz`);
+  if (!readiness.ok) throw new Error(`not ready: ${await readiness.text()}`);
   const startMs = performance.now() - began;
   return {
     url,
     startMs,
     cpuMs: () => cpuMsOf(child.pid ?? 0),
     rssMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
-    async stop() {
+    async stop(signal = 'SIGTERM') {
       const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
+      child.kill(signal);
       await gone;
     },
   };

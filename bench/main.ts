@@ -1,8 +1,15 @@
 import { acceptToRequest } from './latency.js';
+import { loopOverhead } from './loop.js';
 import { startTimes } from './start.js';
 import { fiftyChats, longAnswers } from './telegram.js';
 
-const benches = { start: startTimes, latency: acceptToRequest, fifty: fiftyChats, long: longAnswers } as const;
+const benches = {
+  start: startTimes,
+  latency: acceptToRequest,
+  fifty: fiftyChats,
+  long: longAnswers,
+  loop: loopOverhead,
+} as const;
 
 /** `npm run bench` runs all, `npm run bench -- long` one. Figures are for comparison within a run. */
 const wanted = process.argv.slice(2);

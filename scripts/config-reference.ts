@@ -72,13 +72,31 @@ function settingsOf(node: SchemaNode, path: string): readonly Row[] {
 function blockOf(node: SchemaNode): SchemaNode | undefined {
   const variant = node.anyOf?.find((candidate) => candidate.properties);
   if (variant) return variant;
+  if (node.oneOf) return merged(node.oneOf);
   if (node.properties) return node;
   if (node.items?.properties) return node.items;
-  return typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
+  const entry = node.additionalProperties;
+  if (typeof entry !== 'object') return undefined;
+  return entry.oneOf ? merged(entry.oneOf) : entry;
+}
+
+/** Kinds of one block told apart by a key: every setting of any of them, required where all require it. */
+function merged(variants: readonly SchemaNode[]): SchemaNode {
+  const properties: Record<string, SchemaNode> = {};
+  for (const variant of variants) {
+    for (const [key, node] of Object.entries(variant.properties ?? {})) properties[key] ??= node;
+  }
+  const kinds = variants.flatMap(({ properties: own }) => own?.transport?.const ?? []);
+  if (properties.transport)
+    properties.transport = { ...properties.transport, enum: kinds, description: 'How it is reached' };
+  const required = Object.keys(properties).filter((key) =>
+    variants.every((variant) => variant.required?.includes(key)),
+  );
+  return { properties, required };
 }
 
 function pathInside(path: string, node: SchemaNode): string {
-  if (node.anyOf || node.properties) return path;
+  if (node.anyOf || node.oneOf || node.properties) return path;
   if (node.items?.properties) return `${path}[]`;
   return typeof node.additionalProperties === 'object' ? `${path}.NAME` : path;
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type Config, configSchema, loadConfig, printConfig, secretsOf } from './config.js';
 import { ConfigError, ThreadloopError, toError } from './core/errors.js';
-import type { Role } from './gateway.js';
 import { createLogger, isLogLevel, type LogLevel, type RootLogger } from './logger.js';
+import { packageVersion } from './package-version.js';
+import type { Role } from './parts.js';
 import { stopOnSignals } from './shutdown.js';
+import { addUsageCommand } from './usage-command.js';
 
 /** Exit codes (design: 0 fine, 1 failed, 2 wrong use or configuration). */
 const EXIT = { fine: 0, failed: 1, wrongUse: 2 } as const;
@@ -47,6 +48,8 @@ function createProgram(): Command {
     .option('--port <number>', 'port of the HTTP server, instead of http.port', portNumber)
     .option('--verbose', 'log details, and stacks of errors')
     .action(start);
+  const port = new Option('--port <number>', 'port of a running gateway, instead of http.port').argParser(portNumber);
+  addUsageCommand(program, { env: process.env, shared: [configOption(), port] });
   const config = program.command('config').description('check and show the configuration');
   config.command('check').description('report everything that is wrong').addOption(configOption()).action(check);
   config.command('print').description('print it with defaults, secrets masked').addOption(configOption()).action(print);
@@ -64,11 +67,6 @@ function configOption(): Option {
 function portNumber(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('Use a number from 0 to 65535.');
   return Number(text);
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 function check({ config: file }: ConfigOptions): void {

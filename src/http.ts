@@ -28,8 +28,12 @@ export interface HttpServerOptions extends HostRules {
   readonly port: number;
   readonly role: 'all' | 'gateway' | 'worker';
   readonly readiness: () => Promise<Readiness>;
-  /** The metrics in Prometheus' text format. */
-  readonly metricsText: () => Promise<string>;
+  readonly metrics: {
+    /** The metrics in Prometheus' text format. */
+    text(): Promise<string>;
+    /** The media type of that text. */
+    readonly contentType: string;
+  };
   /** Absent in a process without console, such as a worker. */
   readonly web?: WebRoutes | undefined;
   readonly webhooks?: readonly Webhook[] | undefined;
@@ -102,7 +106,8 @@ function createApp(options: HttpServerOptions, gate: Gate): Hono {
   app.use(hostGuard(options));
   app.get('/metrics', async (c) => {
     await gate.require(c);
-    return c.text(await options.metricsText(), 200, { 'Cache-Control': 'no-store' });
+    const { metrics } = options;
+    return c.body(await metrics.text(), 200, { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' });
   });
   if (web) app.route('/', web.mount(gate));
   return app;

@@ -128,6 +128,14 @@ describe('threadloop start', () => {
     expect(code).toBe(1);
   });
 
+  it('exits with 1 and names directory and fix when the data directory cannot be made', async () => {
+    writeFileSync(join(folder, 'config.yaml'), 'store: { dataDir: /proc/nope }\n');
+    const { code, stderr } = await run(['start', '--port', '0']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('the data directory /proc/nope cannot be used');
+    expect(stderr).toContain('store.dataDir');
+  });
+
   it('exits with 2 before it touches anything when the configuration is wrong', async () => {
     const { code, stderr } = await run(['start'], { REDIS_URL: 'http://h' });
     expect(stderr).toMatch(/store\.redisUrl: write a URL like redis:/);

@@ -39,7 +39,7 @@ describe('without a file', () => {
     expect(config.models).toEqual({});
     expect(config.store).toEqual({ dataDir: './data' });
     expect(config.http).toMatchObject({ host: '127.0.0.1', port: 8787 });
-    expect(config.agents).toMatchObject({ assistant: { mode: 'tools', model: 'default', steering: 'steer' } });
+    expect(config.agents).toMatchObject({ assistant: { mode: 'plan', model: 'default', steering: 'steer' } });
     expect(config.adapters).toEqual({ telegram: [], web: { enabled: true } });
   });
 
@@ -223,21 +223,28 @@ describe('errors', () => {
   });
 
   it.each([
-    ['knowledge: {}', 'knowledge'],
-    ['mcpServers: {}', 'mcpServers'],
     ['adapters: { slack: {} }', 'adapters.slack'],
     ['adapters: { discord: {} }', 'adapters.discord'],
-    ['agents: { a: { permissions: {} } }', 'agents.a.permissions'],
-    ['agents: { a: { subAgents: [] } }', 'agents.a.subAgents'],
-    ['agents: { a: { compression: {} } }', 'agents.a.compression'],
+    ['agents: { a: { budget: {} } }', 'agents.a.budget'],
   ])('refuses what is not built yet: %s', (yaml, path) => {
     expect(issuesOf(yaml)).toEqual([`${path}: not built yet in this version; remove it`]);
   });
 
-  it('refuses mode plan with what to use instead', () => {
-    expect(issuesOf('agents: { a: { mode: plan } }')).toEqual([
-      'agents.a.mode: "plan" is not built yet in this version; use "tools"',
-    ]);
+  it.each([
+    ['subAgents: [helpr]', 'subAgents[0]: no agent is called "helpr"; did you mean "helper"?'],
+    ['mcpServers: [fils]', 'mcpServers[0]: no MCP server is called "fils"; did you mean "files"?'],
+    ['knowledge: [book]', 'knowledge[0]: no knowledge is called "book"; did you mean "books"?'],
+    ['compression: { model: bigg }', 'compression.model: no model is called "bigg"; did you mean "big"?'],
+    ['quoteTemplate: "{{question}}"', 'quoteTemplate: lacks {{quote}}, so nothing found would be seen'],
+    ['permissions: { mode: yolo }', 'permissions.mode: expected one of plan, readonly, ask, auto, bypass'],
+  ])('refuses %s', (setting, issue) => {
+    const yaml = [
+      `agents: { a: { model: big, ${setting} }, helper: { model: big } }`,
+      'models: { big: { model: m } }',
+      'mcpServers: { files: { transport: stdio, command: x } }',
+      'knowledge: { books: { path: ./docs } }',
+    ].join('\n');
+    expect(issuesOf(yaml)).toEqual([expect.stringContaining(`agents.a.${issue}`)]);
   });
 
   it('refuses a tool nobody built', () => {

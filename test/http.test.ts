@@ -67,6 +67,7 @@ describe('metrics', () => {
     expect((await server.get('/metrics', { authorization: `Basic ${TOKEN}` })).status).toBe(401);
     const response = await server.get('/metrics', bearer);
     expect(await response.text()).toBe('threadloop_up 1\n');
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
   it('are open on the loopback address when there is no token', async () => {
@@ -250,7 +251,9 @@ describe('bad requests', () => {
   });
 
   it('hides what went wrong inside, and logs it', async () => {
-    const server = await start({ metricsText: () => Promise.reject(new Error('secret detail')) });
+    const server = await start({
+      metrics: { text: () => Promise.reject(new Error('secret detail')), contentType: 'text/plain' },
+    });
     const error = await errorOf(await server.get('/metrics'));
     expect(error).toMatchObject({ status: 500, code: 'internal' });
     expect(JSON.stringify(error)).not.toContain('secret detail');

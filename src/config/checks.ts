@@ -26,18 +26,33 @@ const toolNames = builtinTools.map(({ name }) => name);
 function checkAgents(draft: Draft, models: readonly string[]): ConfigIssue[] {
   const agents = Object.entries(block(draft.agents ?? { assistant: {} }));
   if (agents.length === 0) return [{ path: ['agents'], text: 'is empty; add an agent, or leave the block out' }];
+  const names = agents.map(([name]) => name);
+  const servers = Object.keys(block(draft.mcpServers));
+  const folders = Object.keys(block(draft.knowledge));
   return agents.flatMap(([name, agent]) => {
-    const { mode, model = 'default', tools } = block(agent);
-    const issues: ConfigIssue[] = list(tools).flatMap((tool, index) =>
-      typeof tool !== 'string' || toolNames.includes(tool)
-        ? []
-        : [{ path: ['agents', name, 'tools', index], text: unknownName('tool', tool, toolNames) }],
-    );
-    if (mode === 'plan') {
-      issues.push({ path: ['agents', name, 'mode'], text: '"plan" is not built yet in this version; use "tools"' });
+    const { model = 'default', tools, compression, subAgents, mcpServers, knowledge, quoteTemplate } = block(agent);
+    const unknown = (key: string, kind: string, given: unknown, known: readonly string[]): ConfigIssue[] =>
+      list(given).flatMap((entry, index) =>
+        typeof entry !== 'string' || known.includes(entry)
+          ? []
+          : [{ path: ['agents', name, key, index], text: unknownName(kind, entry, known) }],
+      );
+    const issues = [
+      ...unknown('tools', 'tool', tools, toolNames),
+      ...unknown('subAgents', 'agent', subAgents, names),
+      ...unknown('knowledge', 'knowledge', knowledge, folders),
+      ...unknown('mcpServers', 'MCP server', mcpServers, servers),
+    ];
+    for (const [key, given] of [
+      ['model', model],
+      ['compression', block(compression).model],
+    ] as const) {
+      if (typeof given !== 'string' || models.includes(given)) continue;
+      const path: ConfigPath = ['agents', name, key, ...(key === 'compression' ? ['model'] : [])];
+      issues.push({ path, text: unknownName('model', given, models) });
     }
-    if (typeof model === 'string' && !models.includes(model)) {
-      issues.push({ path: ['agents', name, 'model'], text: unknownName('model', model, models) });
+    if (typeof quoteTemplate === 'string' && !/\{\{\s*quote\s*\}\}/.test(quoteTemplate)) {
+      issues.push({ path: ['agents', name, 'quoteTemplate'], text: 'lacks {{quote}}, so nothing found would be seen' });
     }
     return issues;
   });

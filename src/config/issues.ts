@@ -8,26 +8,7 @@ export interface ConfigIssue {
 }
 
 /** Settings of the published design that this version cannot honour yet; they are refused, never ignored. */
-const NOT_BUILT_YET: ReadonlySet<string> = new Set([
-  'ask',
-  'budget',
-  'compressHistory',
-  'compression',
-  'coreToolNames',
-  'discord',
-  'expiresHours',
-  'knowledge',
-  'maxStopGateRejections',
-  'mcpServers',
-  'permissions',
-  'quoteRole',
-  'quoteTemplate',
-  'reasoning',
-  'slack',
-  'subAgents',
-  'terminal',
-  'vision',
-]);
+const NOT_BUILT_YET: ReadonlySet<string> = new Set(['budget', 'discord', 'slack', 'terminal']);
 
 /** Turns what zod found into lines that name the fix. Values of secret settings are never repeated. */
 export function describeIssues(error: z.ZodError, value: unknown, schema: SchemaNode): readonly ConfigIssue[] {

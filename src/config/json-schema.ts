@@ -6,7 +6,10 @@ export interface SchemaNode {
   readonly items?: SchemaNode | undefined;
   readonly additionalProperties?: SchemaNode | boolean | undefined;
   readonly anyOf?: readonly SchemaNode[] | undefined;
+  /** What zod writes for a union told apart by one of its keys. */
+  readonly oneOf?: readonly SchemaNode[] | undefined;
   readonly enum?: readonly unknown[] | undefined;
+  readonly const?: unknown;
   readonly minimum?: number | undefined;
   readonly maximum?: number | undefined;
   readonly exclusiveMinimum?: number | undefined;
@@ -24,7 +27,7 @@ export type ConfigPath = readonly (string | number)[];
 /** The schema of one key or position below `node`; undefined where nothing is known. */
 export function childOf(node: SchemaNode | undefined, key: string | number): SchemaNode | undefined {
   if (!node) return undefined;
-  for (const variant of node.anyOf ?? []) {
+  for (const variant of node.anyOf ?? node.oneOf ?? []) {
     const found = childOf(variant, key);
     if (found) return found;
   }

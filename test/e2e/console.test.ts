@@ -140,25 +140,111 @@ describe.skipIf(path === undefined)(`the console page${path ? '' : ' (skipped: c
     expect(await page.locator('.message').count()).toBe(1);
   });
 
-  it('presses the buttons of a question and tells when it was too late', async () => {
+  it('waits for an answer, and can be stopped while it waits', async () => {
+    const page = await open();
+    await server.setRun('chat-1', 'waiting');
+    await page.getByText('Waiting for your answer').waitFor();
+    await page.getByText('only a button allows it').waitFor();
+    expect(await page.getByText('Working').isVisible()).toBe(false);
+    expect(await page.getByLabel('Message', { exact: true }).getAttribute('placeholder')).toBe('Write your answer');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await expect.poll(items).toMatchObject([{ kind: 'control', control: 'stop', runId: 'run-of-chat-1' }]);
+  });
+
+  it('presses a button once, rests while it is under way and shows the outcome', async () => {
+    const options = (choice: string) => [
+      { id: `${choice}.once`, label: `${choice} Once`, style: 'primary' },
+      { id: `${choice}.deny`, label: `${choice} Deny`, style: 'danger' },
+    ];
+    await put('b1', { html: '<p>May I?</p>', buttons: [...options('c1'), ...options('c2')] });
+    const page = await open();
+    const button = (name: string) => page.getByRole('button', { name });
+    await button('c1 Deny').dblclick();
+    await expect.poll(items).toMatchObject([{ kind: 'choice', choice: 'c1', option: 'deny', messageId: 'b1' }]);
+    expect(await button('c1 Once').isDisabled()).toBe(true);
+    expect(await button('c2 Once').isDisabled()).toBe(false);
+    // The card is drawn anew for another reason; what was pressed stays pressed.
+    await put('b1', { html: '<p>May I?</p>', buttons: options('c1'), footer: 'c2 is decided' });
+    await page.getByText('c2 is decided').waitFor();
+    expect(await button('c1 Once').isDisabled()).toBe(true);
+    await put('b1', { html: '<p>May I?</p><p><em>Denied by Guest</em></p>' });
+    await page.getByText('Denied by Guest').waitFor();
+    expect(await page.locator('.choices').count()).toBe(0);
+    expect(await page.locator('.message.asks').count()).toBe(0);
+    expect(items()).toHaveLength(1);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ['foreign', 'This question was asked to somebody else.', true],
+    ['already', 'This question is already answered.', false],
+    ['expired', 'This question is no longer open.', false],
+  ] as const)('says below the buttons that a press is %s', async (verdict, line, canPressAgain) => {
+    server.inbox.verdict = () => verdict;
     const buttons = [
-      { id: 'ask-1.yes', label: 'Yes', style: 'primary' },
-      { id: 'ask-1.no', label: 'No' },
+      { id: 'ask-1.1', label: 'Yes' },
+      { id: 'ask-1.2', label: 'No' },
     ];
     await put('b1', { html: '<p>Shall I?</p>', buttons });
     const page = await open();
     await page.getByRole('button', { name: 'Yes' }).click();
-    await expect.poll(items).toMatchObject([{ kind: 'choice', choice: 'ask-1', option: 'yes', messageId: 'b1' }]);
-    server.inbox.verdict = () => 'already';
-    await put('b1', {
-      html: '<p>Shall I?</p>',
-      buttons: buttons.map((button) => ({ ...button, label: `${button.label}!` })),
-    });
-    await page.getByRole('button', { name: 'No!' }).click();
-    await page.getByRole('alert').getByText('This question is already answered.').waitFor();
-    expect(await page.getByRole('button', { name: 'Yes!' }).isDisabled()).toBe(true);
+    await page.locator('.message').getByRole('alert').getByText(line).waitFor();
+    expect(await page.getByRole('button', { name: 'No' }).isEnabled()).toBe(canPressAgain);
     await put('b1', { html: '<p>Shall I? Yes.</p>' });
-    await page.getByRole('button', { name: 'Yes!' }).waitFor({ state: 'detached' });
+    await page.getByText(line).waitFor({ state: 'detached' });
+  });
+
+  it('lets a press that did not arrive be repeated', async () => {
+    await put('b1', { html: '<p>Shall I?</p>', buttons: [{ id: 'ask-1.1', label: 'Yes' }] });
+    const page = await open();
+    const yes = page.getByRole('button', { name: 'Yes' });
+    await yes.waitFor();
+    server.state.down = true;
+    await yes.click();
+    await page.getByRole('alert').getByText('The store does not answer').waitFor();
+    server.state.down = false;
+    await yes.click();
+    await expect.poll(items).toHaveLength(1);
+    expect(await page.getByRole('alert').getByText('The store').isVisible()).toBe(false);
+  });
+
+  it('shows a plan as a live checklist above the answer and folds it when the answer stands', async () => {
+    type Status = 'pending' | 'in_progress' | 'done' | 'blocked' | 'skipped';
+    const plan = (...statuses: Status[]) => ({
+      ...{ title: 'Compare <b>servers</b>', hidden: 2 },
+      steps: statuses.map((status, index) => ({ title: `Step ${index + 1}`, status })),
+    });
+    const page = await open();
+    await server.setRun('chat-1', 'running');
+    await put('b1', { state: 'streaming', html: '<p>Look', plan: plan('in_progress', 'pending', 'blocked') });
+    const steps = page.locator('.plan li');
+    await expect
+      .poll(() => steps.allTextContents())
+      .toEqual(['In progress: Step 1', 'To do: Step 2', 'Blocked: Step 3', '2 more steps']);
+    expect(await page.locator('.plan summary').textContent()).toBe('Compare <b>servers</b>0/3 +2');
+    expect(await page.getByLabel('0 of 3 steps done').isVisible()).toBe(true);
+    expect(await steps.nth(0).getAttribute('aria-current')).toBe('step');
+    await steps.nth(2).evaluate((node) => Object.assign(node, { kept: true }));
+    await put('b1', {
+      state: 'streaming',
+      html: '<p>Looking',
+      plan: plan('done', 'in_progress', 'blocked', 'skipped'),
+    });
+    await page.getByRole('status').getByText('In progress: Step 2').waitFor({ state: 'attached' });
+    expect(await steps.nth(2).evaluate((node) => 'kept' in node)).toBe(true);
+    expect(await page.locator('.plan').evaluate((block) => block.nextElementSibling?.className)).toBe('status');
+    await put('b1', { html: '<p>Take the second.</p>', plan: plan('done', 'done', 'done', 'skipped') });
+    await page.getByText('Take the second.').waitFor();
+    expect(await steps.first().isVisible()).toBe(false);
+    await page.getByText('Compare <b>servers</b>').click();
+    await expect.poll(() => steps.nth(3).textContent()).toBe('Skipped: Step 4');
+    // What the reader has opened stays open, also when the message changes once more.
+    await put('b1', { html: '<p>Take the second.</p>', plan: plan('done', 'done', 'done', 'skipped'), footer: '3 s' });
+    await page.getByText('3 s').waitFor();
+    expect(await steps.first().isVisible()).toBe(true);
+    await put('b1', { html: '<p>Take the second.</p>' });
+    await page.locator('.plan').waitFor({ state: 'detached' });
+    expect(problems).toEqual([]);
   });
 
   it('runs and loads nothing even if markup got into an answer', async () => {

@@ -8,6 +8,11 @@ export interface WebMessage {
   readonly state: 'streaming' | 'final' | 'stopped' | 'error';
   readonly footer?: string;
   readonly mark?: string;
+  readonly buttons?: readonly { readonly id: string; readonly label: string }[];
+  readonly plan?: {
+    readonly title: string;
+    readonly steps: readonly { readonly title: string; readonly status: string }[];
+  };
 }
 
 export interface WebConversation {
@@ -40,6 +45,8 @@ export function createWebClient(url: string, conversation: string, cookie?: stri
     },
     say: (text: string, clientMessageId?: string) =>
       call('/messages', { method: 'POST', body: JSON.stringify({ text, clientMessageId }) }),
+    press: (choiceId: string, messageId: string) =>
+      call('/choices', { method: 'POST', body: JSON.stringify({ choiceId, messageId }) }),
     stop: () => call('/stop', { method: 'POST', body: '{}' }),
     /** Looks until `condition` holds; throws with what was seen last. */
     async until(condition: (seen: WebConversation) => boolean, timeoutMs = 20_000): Promise<WebConversation> {

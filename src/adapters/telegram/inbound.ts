@@ -1,6 +1,6 @@
 import type { CallbackQuery, Message, Update, User } from 'grammy/types';
+import { cleanText, isBlank } from '../../core/chat/clean-text.js';
 import { readControl, readQueuePrefix } from '../../core/chat/control-words.js';
-import { cleanText } from '../../core/chat/markdown.js';
 import {
   type ConversationKey,
   conversationKey,
@@ -116,10 +116,10 @@ function readMessage(message: Message, context: InboundContext, known: Known): I
   } as const;
   const key = keyOf(message, context, known);
   const control = controlOf(content.text);
-  if (control) return { kind: 'item', key, item: { ...base, kind: 'control', control } };
+  if (control) return { kind: 'item', key, item: { ...base, kind: 'control', ...control } };
   const { queue, text } = readQueuePrefix(content.text);
   if (text.length > MAX_TEXT) return { kind: 'notice', notice: 'tooLong', person, place, locale };
-  if (text === '' && content.attachments.length === 0)
+  if (isBlank(text) && content.attachments.length === 0)
     return { kind: 'notice', notice: 'empty', person, place, locale };
   const attachments = content.attachments.length > 0 ? { attachments: content.attachments } : {};
   return { kind: 'item', key, item: { ...base, kind: 'message', text, ...(queue && { queue }), ...attachments } };
@@ -137,7 +137,7 @@ function readEdit(update: Update, message: Message, context: InboundContext, kno
   if (!from || from.is_bot) return ignore('written by a bot');
   if (context.access(from.id, message.chat.id) !== 'ok') return ignore('not allowed');
   const { text } = readQueuePrefix(content.text);
-  if (text === '' || text.length > MAX_TEXT) return ignore('an edit to nothing, or to too much');
+  if (isBlank(text) || text.length > MAX_TEXT) return ignore('an edit to nothing, or to too much');
   return {
     kind: 'item',
     key: known.self ?? keyOf(message, context, known),
@@ -211,7 +211,7 @@ function readPress(press: CallbackQuery, context: InboundContext, known: Known):
 
 /** `/start` is what Telegram's button for a new chat sends, sometimes with a parameter. */
 function controlOf(text: string): ReturnType<typeof readControl> {
-  return /^\/start(\s|$)/.test(text) ? 'help' : readControl(text);
+  return /^\/start(\s|$)/.test(text) ? { control: 'help' } : readControl(text);
 }
 
 /** In a topic every message "replies" to the service message that made the topic. */

@@ -1,6 +1,6 @@
 import type { InlineKeyboardButton, InlineKeyboardMarkup } from 'grammy/types';
 import type { Button } from '../../core/chat/adapter.js';
-import { cleanText } from '../../core/chat/markdown.js';
+import { cleanText } from '../../core/chat/clean-text.js';
 import { displayWidth } from '../../core/chat/text-table.js';
 import { PlatformError } from '../../core/errors.js';
 import { TELEGRAM_LIMITS } from './limits.js';

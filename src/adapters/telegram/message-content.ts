@@ -1,5 +1,5 @@
 import type { Message, MessageEntity } from 'grammy/types';
-import { cleanText } from '../../core/chat/markdown.js';
+import { cleanText } from '../../core/chat/clean-text.js';
 import type { Attachment } from '../../core/chat/message.js';
 
 /** What the bot is called; needed to tell whether a message speaks to it. */

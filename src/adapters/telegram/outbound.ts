@@ -76,13 +76,18 @@ export function createOutbound({ api, botId, account, threads, logger }: Outboun
     );
     const messageId = String(sent.message_id);
     // The message stands whatever happens here; without its record a reply to it begins a new conversation.
-    await rememberPost(place, String(sent.chat.id), messageId).catch(logLost('the conversation of a message'));
+    const kind = rendered.payload.reply_markup ? 'buttons' : 'plain';
+    const remembered = rememberPost(place, { chat: String(sent.chat.id), messageId, kind });
+    await remembered.catch(logLost('the conversation of a message'));
     return messageId;
   }
 
-  async function rememberPost(place: Place, chat: string, messageId: string): Promise<void> {
+  async function rememberPost(
+    place: Place,
+    { chat, messageId, kind }: { chat: string; messageId: string; kind: 'plain' | 'buttons' },
+  ): Promise<void> {
     const key = await conversationOf(place);
-    if (key !== undefined) await threads.remember(chat, messageId, key);
+    if (key !== undefined) await threads.remember(chat, messageId, key, kind);
   }
 
   async function conversationOf(place: Place): Promise<ConversationKey | undefined> {

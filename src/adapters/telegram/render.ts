@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import type { InlineKeyboardMarkup, MessageEntity } from 'grammy/types';
 import type { MessageBody, Rendered } from '../../core/chat/adapter.js';
 import { healMarkdown } from '../../core/chat/heal.js';
-import { cleanText, parseMarkdown } from '../../core/chat/markdown.js';
+import { parseMarkdown } from '../../core/chat/markdown.js';
 import { createEntityWriter, type EntityText, joinTexts } from './entity-text.js';
 import { keyboardOf } from './keyboard.js';
 import { TELEGRAM_LIMITS } from './limits.js';
 import { writeBlocks } from './markdown-entities.js';
+import { planSummary, planText } from './plan-text.js';
+import { endOf, lastLines, startOf } from './text-cut.js';
 
 /** Text and entities, never `parse_mode`: nothing a model writes can make Telegram refuse the message. */
 export interface TelegramPayload {
@@ -15,16 +17,16 @@ export interface TelegramPayload {
   readonly reply_markup?: InlineKeyboardMarkup;
 }
 
-const CAPS = { statusLine: 200, reasoning: 1_000, footer: 300 } as const;
+const CAPS = { planSummary: 90, statusLine: 200, reasoning: 1_000, footer: 300 } as const;
 const SEPARATOR_LENGTH = 2;
-/** A shorter piece of a text is not worth showing. */
-const SHORTEST = 16;
+const FOLDED = 'expandable_blockquote';
 /** Telegram refuses a text without a visible character. */
 const EMPTY = '…';
 
 /**
- * A body as Telegram shows it: status lines, folded reasoning, answer, footer. When the whole is too long, reasoning,
- * status lines and footer give way in this order, never the answer. Throws only for a button whose id does not fit.
+ * A body as Telegram shows it: plan, status lines, folded reasoning, answer, footer. When the whole is too long,
+ * reasoning, plan, status lines and footer give way in this order, never the answer; of the plan one line stays. A
+ * plan that grows no more is folded. Throws only for a button whose id does not fit.
  */
 export function renderTelegram(body: MessageBody): Rendered<TelegramPayload> {
   const answer = answerText(body);
@@ -34,10 +36,16 @@ export function renderTelegram(body: MessageBody): Rendered<TelegramPayload> {
     return part;
   };
   const left = (most: number): number => Math.min(most, room - SEPARATOR_LENGTH);
+  const summary = place(plain(startOf(planSummary(body.plan), left(CAPS.planSummary))));
   const footer = place(plain(startOf(body.footer ?? '', left(CAPS.footer)), 'italic'));
-  const status = place(plain(lastLines(body.status ?? [], left(TELEGRAM_LIMITS.text))));
-  const reasoning = place(plain(endOf(body.reasoning ?? '', left(CAPS.reasoning)), 'expandable_blockquote'));
-  const { text, entities } = joinTexts([status, reasoning, answer, footer]);
+  const status = place(plain(lastLines(body.status ?? [], CAPS.statusLine, left(TELEGRAM_LIMITS.text))));
+  const checklist = plain(planText(body.plan), body.state === 'streaming' ? undefined : FOLDED);
+  // In the place of its one line.
+  const roomForPlan = room + (summary.text === '' ? -SEPARATOR_LENGTH : summary.text.length);
+  const fits = checklist.text !== '' && checklist.text.length <= roomForPlan;
+  if (fits) room = roomForPlan - checklist.text.length;
+  const reasoning = place(plain(endOf(body.reasoning ?? '', left(CAPS.reasoning)), FOLDED));
+  const { text, entities } = joinTexts([fits ? checklist : summary, status, reasoning, answer, footer]);
   const keyboard = keyboardOf(body.buttons ?? []);
   const payload: TelegramPayload = {
     ...(isVisible(text) ? { text, entities } : { text: EMPTY, entities: [] }),
@@ -53,38 +61,11 @@ function answerText({ markdown, state }: MessageBody): EntityText {
   return writer.finish();
 }
 
-function plain(text: string, type?: 'italic' | 'expandable_blockquote'): EntityText {
+function plain(text: string, type?: 'italic' | typeof FOLDED): EntityText {
   const writer = createEntityWriter();
   if (type) writer.format({ type }, () => writer.words(text));
   else writer.words(text);
   return writer.finish();
-}
-
-/** As many of the last lines as there is room for: the newest is the one that is happening. */
-function lastLines(status: readonly string[], room: number): string {
-  const lines = status.map((line) => startOf(line.replace(/\s+/g, ' '), CAPS.statusLine)).filter((line) => line !== '');
-  while (lines.length > 0 && shownLength(lines.join('\n')) > room) lines.shift();
-  return lines.join('\n');
-}
-
-function startOf(source: string, room: number): string {
-  const text = cleanText(source).trim();
-  if (shownLength(text) <= room) return text;
-  const length = room - (shownLength(text) - text.length) - 1;
-  return length < SHORTEST ? '' : `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…`;
-}
-
-/** The end of the reasoning, where the thought is. */
-function endOf(source: string, room: number): string {
-  const text = cleanText(source).trim();
-  if (shownLength(text) <= room) return text;
-  const length = room - (shownLength(text) - text.length) - 1;
-  return length < SHORTEST ? '' : `…${text.slice(-length).replace(/^[\udc00-\udfff]/, '')}`;
-}
-
-/** With the word joiners that part each `@` from a name. */
-function shownLength(text: string): number {
-  return text.length + text.split('@').length - 1;
 }
 
 function isVisible(text: string): boolean {

@@ -4,6 +4,8 @@ import type { Records } from '../../core/ports/store.js';
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A reply to something older begins a new conversation. */
 const MESSAGE_TTL_MS = 30 * DAY_MS;
+/** A question may stay open for a year, and its buttons must be told until then. */
+const BUTTONS_TTL_MS = 370 * DAY_MS;
 const LATEST_TTL_MS = DAY_MS;
 const MIGRATION_TTL_MS = 365 * DAY_MS;
 const HIGHEST_SUPERGROUP = -1_000_000_000_000;
@@ -17,7 +19,7 @@ const MAX_CACHED_CHATS = 1_000;
 export interface Threads {
   /** The conversation of a message, if the bot took it in or wrote it. */
   conversationOf(chat: string, message: string): Promise<ConversationKey | undefined>;
-  remember(chat: string, message: string, key: ConversationKey): Promise<void>;
+  remember(chat: string, message: string, key: ConversationKey, kind?: 'plain' | 'buttons'): Promise<void>;
   /** Where a person last wrote to the bot in this chat; an unaddressed `/stop` means that conversation. */
   latestOf(chat: string, person: string): Promise<ConversationKey | undefined>;
   rememberLatest(chat: string, person: string, key: ConversationKey): Promise<void>;
@@ -37,7 +39,10 @@ export function createThreads(records: Records, account: string): Threads {
 
   return {
     conversationOf: (chat, message) => records.get('telegram-message', keyOf(chat, message)),
-    remember: (chat, message, key) => records.set('telegram-message', keyOf(chat, message), key, MESSAGE_TTL_MS),
+    async remember(chat, message, key, kind = 'plain') {
+      const ttlMs = kind === 'buttons' ? BUTTONS_TTL_MS : MESSAGE_TTL_MS;
+      await records.set('telegram-message', keyOf(chat, message), key, ttlMs);
+    },
     latestOf: (chat, person) => records.get('telegram-latest', keyOf(chat, person)),
     rememberLatest: (chat, person, key) => records.set('telegram-latest', keyOf(chat, person), key, LATEST_TTL_MS),
     async currentChat(chat) {

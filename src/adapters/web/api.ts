@@ -5,29 +5,32 @@ import type { AcceptResult, Inbox } from '../../core/chat/adapter.js';
 import { toError } from '../../core/errors.js';
 import type { Logger } from '../../core/ports/logger.js';
 import type { Relay } from '../../core/ports/relay.js';
-import type { Board, ConversationStore } from '../../core/ports/store.js';
+import type { Board, ConversationStore, Records } from '../../core/ports/store.js';
 import { type BoardBody, messageView, plainHtml, readBody, runView } from './board-message.js';
 import { type EventFeed, openFeed } from './events.js';
 import type { Gate } from './gate.js';
 import {
   type Caller,
   checkConversationId,
+  checkText,
   choiceItem,
-  cleanText,
   stopItem,
   textItem,
   userMessageId,
   webConversation,
 } from './inbound.js';
-import { listRuns, listUsage, runsQuery, usageQuery } from './lists.js';
+import { listRuns, runDetails, runsQuery } from './lists.js';
 import { fromStore, Refusal } from './refusal.js';
 import { bodies, localeOf, parseBody, parseQuery } from './request.js';
+import { listUsage, usageQuery } from './usage.js';
 
 export interface ApiPorts {
   readonly board: Board;
   readonly relay: Relay;
   readonly inbox: Inbox;
   readonly conversations: Pick<ConversationStore, 'summary' | 'runs' | 'usage'>;
+  /** Holds the details of ended runs. */
+  readonly records: Pick<Records, 'get'>;
   readonly logger: Logger;
 }
 
@@ -40,7 +43,7 @@ const LIMITS = {
 
 /** The calls under `/api` (design section 8). `close` ends the open event streams. */
 export function createApi(ports: ApiPorts, gate: Gate): { app: Hono; close(): void } {
-  const { board, relay, inbox, conversations, logger } = ports;
+  const { board, relay, inbox, conversations, records, logger } = ports;
   const feeds = new Set<EventFeed>();
   /** Open streams, and those being opened: many may be asked for before the first one stands. */
   let streams = 0;
@@ -61,7 +64,7 @@ export function createApi(ports: ApiPorts, gate: Gate): { app: Hono; close(): vo
     const body = await parseBody(c, bodies.message);
     const caller = await callerOf(c, body.user);
     const { clientMessageId, attachments } = body;
-    const text = cleanText(body.text);
+    const text = checkText(body.text);
     const id = userMessageId(caller, clientMessageId ?? randomUUID());
     const item = textItem(caller, { id, text, attachments });
     const key = webConversation(caller.conversation);
@@ -154,6 +157,10 @@ export function createApi(ports: ApiPorts, gate: Gate): { app: Hono; close(): vo
   app.get('/conversations/:id', showConversation);
   app.get('/conversations/:id/events', streamEvents);
   app.get('/runs', async (c) => c.json(await listRuns(conversations, parseQuery(c, runsQuery))));
+  app.get('/runs/:id', async (c) => {
+    const details = await runDetails(records, c.req.param('id'));
+    return c.body(details, 200, { 'Content-Type': 'application/json; charset=utf-8' });
+  });
   app.get('/usage', async (c) => c.json(await listUsage(conversations, parseQuery(c, usageQuery))));
   return {
     app,

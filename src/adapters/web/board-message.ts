@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { planView } from '../../core/chat/plan-view.js';
 import type { BoardMessage, ConversationSummary } from '../../core/ports/store.js';
 
 /**
@@ -12,6 +13,7 @@ const boardBody = z.object({
   html: z.string(),
   state: z.enum(['streaming', 'final', 'stopped', 'error']),
   status: z.array(z.string()).optional(),
+  plan: planView.optional(),
   reasoning: z.string().optional(),
   buttons: z
     .array(z.object({ id: z.string(), label: z.string(), style: z.enum(['primary', 'danger']).optional() }))

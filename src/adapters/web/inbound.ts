@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cleanText, isBlank } from '../../core/chat/clean-text.js';
 import { readControl, readQueuePrefix } from '../../core/chat/control-words.js';
 import type { Attachment, ChoiceItem, ControlItem, MessageItem, Person, Place } from '../../core/chat/message.js';
 import { conversationKey } from '../../core/chat/message.js';
@@ -39,19 +40,15 @@ function placeOf(caller: Caller): Place {
   return { platform: PLATFORM, account: WEB_ACCOUNT, space: caller.conversation, direct: true };
 }
 
-/** Something other than spaces and characters without a shape, such as zero-width ones. */
-const VISIBLE = /[^\s\p{Cf}]/u;
-
 /**
- * Text as it is stored: well-formed, without control characters other than tab and newline, without what makes a text
- * read differently from what it says (bidi overrides), without surrounding blank lines. Throws a Refusal when nothing
- * visible or too much is left.
+ * A person's text as it is stored: clean, without surrounding blank lines. Throws a Refusal when nothing visible or too
+ * much is left.
  */
-export function cleanText(raw: string): string {
-  const text = withoutControls(raw.replace(/\r\n?/g, '\n'))
+export function checkText(raw: string): string {
+  const text = cleanText(raw)
     .replace(/^\s*\n/, '')
     .trimEnd();
-  if (!VISIBLE.test(text)) throw emptyMessage();
+  if (isBlank(text)) throw emptyMessage();
   if (text.length > MAX_TEXT) {
     throw new Refusal(413, {
       code: 'message_too_long',
@@ -72,13 +69,7 @@ function emptyMessage(): Refusal {
 
 /** A person's name on one line, at most 100 characters. */
 export function cleanName(raw: string): string {
-  return withoutControls(raw).replace(/\s+/g, ' ').trim().slice(0, 100) || 'Guest';
-}
-
-function withoutControls(raw: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
-  const plain = raw.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/g, '');
-  return plain.replace(/\p{Surrogate}/gu, '\ufffd');
+  return cleanText(raw).replace(/\s+/g, ' ').trim().slice(0, 100) || 'Guest';
 }
 
 /**
@@ -104,9 +95,9 @@ export function textItem(
 ): MessageItem | ControlItem {
   const base = itemBase(caller, message.id);
   const control = readControl(message.text);
-  if (control) return { ...base, kind: 'control', control };
+  if (control) return { ...base, kind: 'control', ...control };
   const { text, queue } = readQueuePrefix(message.text);
-  if (text.trim() === '') throw emptyMessage();
+  if (isBlank(text)) throw emptyMessage();
   return {
     ...base,
     kind: 'message',

@@ -116,13 +116,14 @@ function isLaterPage(nonce: string): boolean {
 }
 
 function bodyOf(rendered: Rendered<WebPayload>): Omit<BoardBody, 'at'> {
-  const { html, text, state, status, reasoning, buttons, footer } = rendered.payload;
+  const { html, text, state, status, plan, reasoning, buttons, footer } = rendered.payload;
   return {
     role: 'bot',
     html,
     text,
     state,
     ...(status && { status: [...status] }),
+    ...(plan && { plan }),
     ...(reasoning && { reasoning }),
     ...(buttons && { buttons: [...buttons] }),
     ...(footer && { footer }),

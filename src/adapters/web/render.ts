@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { MessageBody, Rendered } from '../../core/chat/adapter.js';
+import { cleanText } from '../../core/chat/clean-text.js';
 import { healMarkdown } from '../../core/chat/heal.js';
-import { cleanText, parseMarkdown } from '../../core/chat/markdown.js';
+import { parseMarkdown } from '../../core/chat/markdown.js';
+import type { PlanView } from '../../core/chat/plan-view.js';
 import { blocksHtml } from './markdown-html.js';
 
 /** A body as the API shows it: the answer as safe HTML and as the markdown it was made from. */
@@ -17,6 +19,7 @@ export function renderWeb(body: MessageBody): Rendered<WebPayload> {
   const text = cleanText(body.markdown);
   const html = blocksHtml(parseMarkdown(state === 'final' ? text : healMarkdown(text)).children);
   const status = body.status?.map(cleanText);
+  const plan = body.plan && cleanPlan(body.plan);
   const reasoning = body.reasoning === undefined ? undefined : cleanText(body.reasoning);
   const footer = body.footer === undefined ? undefined : cleanText(body.footer);
   const labelled = buttons?.map((button) => ({ ...button, label: cleanText(button.label) }));
@@ -25,10 +28,16 @@ export function renderWeb(body: MessageBody): Rendered<WebPayload> {
     text,
     html,
     ...(status && { status }),
+    ...(plan && { plan }),
     ...(reasoning !== undefined && { reasoning }),
-    ...(labelled && { buttons: labelled }),
+    ...(labelled?.length && { buttons: labelled }),
     ...(footer !== undefined && { footer }),
   };
   const digest = createHash('sha256').update(JSON.stringify(payload)).digest('base64url');
   return { payload, length: text.length, digest };
+}
+
+function cleanPlan({ title, steps, hidden }: PlanView): PlanView {
+  const cleaned = steps.map((step) => ({ title: cleanText(step.title), status: step.status }));
+  return { title: cleanText(title), steps: cleaned, hidden };
 }

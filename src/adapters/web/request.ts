@@ -19,7 +19,7 @@ const attachmentField = z.strictObject({
   size: z.int().min(0).optional(),
 });
 
-/** Bodies of the POST calls; `text` is judged by `cleanText`. */
+/** Bodies of the POST calls; `text` is judged by `checkText`. */
 export const bodies = {
   message: z.strictObject({
     text: z.string(),

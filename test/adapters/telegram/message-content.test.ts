@@ -35,7 +35,9 @@ describe('content', () => {
   it('says so when nothing is left or nothing can be read', () => {
     expect(readText(inGroup('@loop_bot'))).toMatchObject({ kind: 'notice', notice: 'empty' });
     expect(readText(message('queue:'))).toMatchObject({ kind: 'notice', notice: 'empty' });
-    expect(readText(message('\u0001'))).toMatchObject({ kind: 'notice', notice: 'empty' });
+    for (const nothing of ['\u0001', '\u200b\u200d \u202e\n\u2060', 'queue: \u200b', '\u2800\u3164\ufe0f']) {
+      expect(readText(message(nothing)), JSON.stringify(nothing)).toMatchObject({ kind: 'notice', notice: 'empty' });
+    }
     expect(readText(message('', { dice: { emoji: '🎲', value: 3 } }))).toMatchObject({
       kind: 'notice',
       notice: 'empty',

@@ -154,19 +154,56 @@ describe('presses', () => {
     });
   });
 
+  const choice = 'Ab_-Cd12Ef34.2';
+
   it.each([
-    ['foreign', english.notYourRun],
-    ['already', english.alreadyAnswered],
-    ['expired', english.expired],
-    ['closed', english.closed],
-  ] as const)('that are %s are answered so', async (result, text) => {
+    [choice, 'foreign', english.notYours],
+    [choice, 'already', english.alreadyAnswered],
+    [choice, 'expired', english.expired],
+    [choice, 'closed', english.closed],
+    ['stop.run1', 'foreign', english.notYourRun],
+    ['stop.run1', 'closed', english.closed],
+  ] as const)('on %s that are %s are answered so, to the person alone', async (data, result, text) => {
     const { server, inbox } = fixture;
     const adapter = await fixture.start();
     inbox.verdict = () => result;
     const chat = server.privateChat();
-    const press = chat.press(await withButton(chat, adapter, 'stop.run1'), 'Yes');
+    const press = chat.press(await withButton(chat, adapter, data), 'Yes');
     await server.waitFor(() => press.answer);
     expect(press.answer?.text).toBe(text);
+    expect(chat.botTexts).toEqual(['Sure?']);
+  });
+
+  it('on a card in a group lead to its conversation and name the card; a decided card has no buttons', async () => {
+    const { server, records } = fixture;
+    const adapter = await fixture.start();
+    const [ann, ben] = [server.user(), server.user({ first_name: 'Ben', language_code: 'zh-hans' })];
+    const group = server.group({ members: [ann, ben] });
+    group.say('@threadloop_bot hi', { from: ann });
+    await acceptedAll(1);
+    const item = accepted()[0]?.item;
+    if (item?.kind !== 'message') throw new Error('expected a message');
+    const options = ['Small', 'Medium', 'Large', 'None'];
+    const buttons = options.map((label, index) => ({ id: `Ab_-Cd12Ef34.${index + 1}`, label }));
+    const card = adapter.render({ state: 'final', markdown: '❓ **Which size?**', buttons, footer: 'Or write.' });
+    await adapter.post(item.place, adapter.render({ state: 'final', markdown: 'So far.' }), { nonce: 'n1' });
+    const id = await adapter.post(item.place, card, { nonce: 'n2' });
+    const press = group.press(id, 'Large', { from: ben });
+    await server.waitFor(() => press.answer);
+    expect(press.answer?.text).toBeUndefined();
+    expect(accepted()[1]).toMatchObject({
+      key: keys()[0],
+      item: {
+        ...{ kind: 'choice', choice: 'Ab_-Cd12Ef34', option: '3', messageId: id, locale: 'zh-hans' },
+        person: { id: `telegram:${ben.id}`, name: 'Ben' },
+        place: { space: String(group.id), replyTo: id },
+      },
+    });
+    await adapter.edit(item.place, id, adapter.render({ state: 'final', markdown: '❓ **Which size?**', buttons: [] }));
+    expect(() => group.press(id, 'Large')).toThrow();
+    // A question may stay open for a year.
+    const known = records.values.get(`telegram-message/default:${group.id}:${id}`);
+    expect((known?.until ?? 0) - Date.now()).toBeGreaterThan(366 * 24 * 3_600_000);
   });
 
   it('in a group belong to the conversation of the message', async () => {
@@ -238,7 +275,8 @@ describe('other things people do', () => {
     const { server } = fixture;
     await fixture.start();
     await server.waitFor(() => server.commands.size === 2);
-    expect(server.commands.get('')?.map(({ command }) => command)).toEqual(['stop', 'new', 'status', 'help']);
+    const names = server.commands.get('')?.map(({ command }) => command);
+    expect(names).toEqual(['stop', 'new', 'status', 'queue', 'model', 'mcp', 'usage', 'help']);
     expect(server.commands.get('zh')?.[0]?.description).toBe('停止当前任务');
   });
 });

@@ -228,6 +228,80 @@ describe('a body', () => {
     check(short);
   });
 
+  describe('with a plan', () => {
+    const steps = ['done', 'skipped', 'in_progress', 'pending', 'blocked'] as const;
+    const plan = {
+      title: 'Compare **three** things',
+      steps: steps.map((status, index) => ({ title: `step ${index} of @durov`, status })),
+      hidden: 2,
+    };
+    const lines = (text: string): string[] => text.replaceAll('\u2060', '').split('\n');
+    const checklist = [
+      ...['Compare **three** things', '☑ step 0 of @durov', '⊘ step 1 of @durov', '▶ step 2 of @durov'],
+      ...['☐ step 3 of @durov', '⚠ step 4 of @durov', '… +2'],
+    ];
+
+    it('shows it above everything else, as it is written, and folds it when it grows no more', () => {
+      const streaming = payloadOf('the answer', { state: 'streaming', plan, status: ['reading'], footer: 'f' });
+      expect(lines(streaming.text)).toEqual([...checklist, '', 'reading', '', 'the answer', '', 'f']);
+      expect(streaming.entities.map(({ type }) => type)).toEqual(['italic']);
+      expect(mentions(streaming)).toEqual([]);
+      check(streaming);
+      for (const state of ['final', 'stopped', 'error'] as const) {
+        const { text, entities } = payloadOf('the answer', { state, plan });
+        expect(lines(text)).toEqual([...checklist, '', 'the answer']);
+        expect(entities.map((entity) => [entity.type, lines(coveredBy(text, entity))])).toEqual([
+          ['expandable_blockquote', checklist],
+        ]);
+      }
+      expect(lines(payloadOf('', { plan }).text)).toEqual(checklist);
+    });
+
+    it('gives way after the reasoning and before status and footer, down to one line that stays', () => {
+      const room = (length: number) => 'w'.repeat(TELEGRAM_LIMITS.text - length);
+      const body = {
+        state: 'streaming',
+        plan,
+        status: ['reading'],
+        reasoning: '👍 thought '.repeat(2_000),
+        footer: 'f',
+      };
+      const shown = (markdown: string) => {
+        const payload = payloadOf(markdown, body as Partial<MessageBody>);
+        check(payload);
+        expect(payload.text.length).toBeLessThanOrEqual(TELEGRAM_LIMITS.text);
+        expect(payload.text).toContain(markdown);
+        return lines(payload.text.replace(markdown, 'ANSWER'));
+      };
+      const summary = '▶ 2/5 +2 step 2 of @durov';
+      expect(shown(room(900))).toContain('▶ step 2 of @durov');
+      expect(shown(room(900)).join()).toContain('thought');
+      expect(shown(room(148))).toEqual([...checklist, '', 'reading', '', 'ANSWER', '', 'f']);
+      expect(shown(room(45))).toEqual([summary, '', 'reading', '', 'ANSWER', '', 'f']);
+      expect(shown(room(32))).toEqual([summary, '', 'ANSWER', '', 'f']);
+      expect(shown(room(29))).toEqual([summary, '', 'ANSWER']);
+    });
+
+    it('keeps the one line beside the longest page', () => {
+      const page = 'word '.repeat(TELEGRAM_LIMITS.page / 5).trim();
+      const long = { ...plan, steps: plan.steps.map((step) => ({ ...step, title: `@${step.title} `.repeat(300) })) };
+      const payload = payloadOf(page, { state: 'streaming', plan: long, footer: 'f '.repeat(300) });
+      expect(payload.text.length).toBeLessThanOrEqual(TELEGRAM_LIMITS.text);
+      expect(payload.text).toContain(page);
+      expect(lines(payload.text)[0]).toMatch(/^▶ 2\/5 \+2 @step 2 .*…$/);
+      check(payload);
+    });
+
+    it('is bounded in lines and their length, whatever a model calls its steps', () => {
+      const many = Array.from({ length: 60 }, () => ({
+        title: `a\nb ${'x'.repeat(5_000)}`,
+        status: 'pending' as const,
+      }));
+      const { text } = payloadOf('a', { state: 'streaming', plan: { title: '', steps: many, hidden: 1 } });
+      expect(lines(text).slice(19, 23)).toEqual([expect.stringMatching(/^☐ a b x{95}…$/), '… +41', '', 'a']);
+    });
+  });
+
   it('has an equal digest exactly when the payload is equal', () => {
     const digest = (body: Partial<MessageBody>): string =>
       renderTelegram({ state: 'final', markdown: 'a', ...body }).digest;

@@ -36,10 +36,12 @@ async function shown(): Promise<MessageView[]> {
 describe('the web adapter', () => {
   it('posts a rendered message to the board and hints at it', async () => {
     const buttons = [{ id: 'ask-1.yes', label: 'Yes', style: 'primary' as const }];
+    const plan = { title: 'Greet', steps: [{ title: 'Say hello', status: 'done' as const }], hidden: 0 };
     const id = await post({
       state: 'final',
       markdown: 'Hello **you**',
       status: ['one'],
+      plan,
       reasoning: 'why',
       buttons,
       footer: 'f',
@@ -52,7 +54,7 @@ describe('the web adapter', () => {
           status: ['one'],
           reasoning: expect.stringContaining('why'),
         },
-        ...{ buttons, footer: 'f' },
+        ...{ plan, buttons, footer: 'f' },
       },
     ]);
     expect(hints).toBe(1);
@@ -85,6 +87,15 @@ describe('the web adapter', () => {
     expect(after).toMatchObject({ id, at: before?.at, state: 'final' });
     expect(later?.text).toContain('later');
     expect(hints).toBe(3);
+  });
+
+  it('takes buttons and plan away when the new body has none', async () => {
+    const plan = { title: 'Greet', steps: [{ title: 'Say hello', status: 'pending' as const }], hidden: 0 };
+    const id = await post({ state: 'final', markdown: '?', plan, buttons: [{ id: 'ask-1.yes', label: 'Yes' }] });
+    await adapter.edit(place, id, adapter.render({ state: 'final', markdown: '? _Yes_', buttons: [] }));
+    const [message] = await shown();
+    expect(message).not.toHaveProperty('buttons');
+    expect(message).not.toHaveProperty('plan');
   });
 
   it('says that a message is gone instead of bringing it back', async () => {

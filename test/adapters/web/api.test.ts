@@ -103,7 +103,7 @@ describe('POST messages', () => {
   });
 
   it('refuses an empty message', async () => {
-    for (const text of ['', ' \n\t ', '\u0000\u0007', 'queue:  ', '\ufeff']) {
+    for (const text of ['', ' \n\t ', '\u0000\u0007', 'queue:  ', 'queue: \u200b', '\ufeff', '\u2800\u3164']) {
       expect(await errorOf(await post('messages', { text })), JSON.stringify(text)).toMatchObject({
         status: 400,
         code: 'empty_message',
@@ -122,8 +122,8 @@ describe('POST messages', () => {
   it('cleans control characters and broken surrogates, and shows the text as text', async () => {
     await post('messages', { text: '\n\na\u0000b\u001b[31m\r\n<b>&\ud800 end\u0085  ' });
     expect((await show()).messages[0]).toMatchObject({
-      text: 'ab[31m\n<b>&\ufffd end',
-      html: 'ab[31m<br>&lt;b&gt;&amp;\ufffd end',
+      text: 'ab[31m\n<b>& end',
+      html: 'ab[31m<br>&lt;b&gt;&amp; end',
     });
   });
 
@@ -316,24 +316,103 @@ describe('GET runs and usage', () => {
       { ...entry, person: 'web:a', model: 'small', key: 'k2' },
       { ...entry, person: 'web:a', model: 'small', key: 'k2', at: Date.now() - 8 * 86_400_000 },
     );
-    const rows = async (query: string) => {
-      const answer = (await (await server.get(`/api/usage${query}`)).json()) as {
-        rows: { key: string }[];
-        total: object;
-      };
-      return { keys: answer.rows.map((row) => row.key), ...answer };
-    };
-    expect(await rows('?by=user')).toMatchObject({
+    expect(await usage('?by=user')).toMatchObject({
       keys: ['web:b', 'web:a'],
-      rows: [{ cost: 2 }, { requests: 2, inputTokens: 20, outputTokens: 10, cost: 1 }],
+      rows: [{ cost: 2 }, { requests: 2, toolCalls: 0, inputTokens: 20, outputTokens: 10, cost: 1 }],
       total: { requests: 3, cost: 3 },
+      complete: true,
     });
-    expect((await rows('?by=conversation')).keys).toEqual(['k1', 'k2']);
-    expect((await rows('?by=agent')).keys).toEqual(['assistant']);
-    expect(await rows('')).toMatchObject({ by: 'model', keys: ['large', 'small'] });
-    expect(await rows('?since=2w')).toMatchObject({ total: { requests: 4 } });
+    expect((await usage('?by=conversation')).keys).toEqual(['k1', 'k2']);
+    expect((await usage('?by=agent')).keys).toEqual(['assistant']);
+    expect(await usage('')).toMatchObject({ by: 'model', keys: ['large', 'small'] });
+    expect(await usage('?since=2w')).toMatchObject({ total: { requests: 4 } });
     for (const query of ['?by=colour', '?since=yesterday', '?since=-1d', '?since=7']) {
       expect((await server.get(`/api/usage${query}`)).status, query).toBe(400);
     }
   });
+
+  it('counts tools, sub-agents and compression for who caused them, and tells what caused the cost', async () => {
+    const base = { at: Date.now(), run: 'r', person: 'web:a', agent: 'assistant', key: 'k1' };
+    const request = { ...base, model: 'large', inputTokens: 10, outputTokens: 5 };
+    server.usage.push(
+      { ...request, cost: 1, source: 'agent' },
+      { ...request, cost: 0.5, source: 'compression', model: 'small', callId: 'compression' },
+      { ...request, cost: 0.25, source: 'tool', model: 'small', agent: 'researcher', callId: 'c1' },
+      {
+        ...request,
+        cost: 2,
+        source: 'tool',
+        model: 'small',
+        agent: 'researcher',
+        callId: 'c1',
+        tool: 'agent_researcher',
+      },
+      { ...base, model: '', inputTokens: 0, outputTokens: 0, cost: 4, source: 'tool', callId: 'c2', tool: 'search' },
+    );
+    const sources = { agent: 1, compression: 0.5, tool: 6.25 };
+    const whole = { requests: 4, toolCalls: 1, inputTokens: 40, outputTokens: 20, cost: 7.75, sources };
+    expect(await usage('?by=user')).toMatchObject({ rows: [{ key: 'web:a', ...whole }], total: whole });
+    expect(await usage('?by=conversation')).toMatchObject({ rows: [{ key: 'k1', ...whole }] });
+    expect(await usage('?by=model')).toMatchObject({
+      rows: [
+        { key: '', requests: 0, toolCalls: 1, cost: 4 },
+        { key: 'small', requests: 3, cost: 2.75, sources: { agent: 0, compression: 0.5, tool: 2.25 } },
+        { key: 'large', requests: 1, cost: 1 },
+      ],
+    });
+    expect(await usage('?by=tool')).toMatchObject({
+      rows: [
+        { key: 'search', toolCalls: 1, requests: 0, cost: 4 },
+        { key: 'agent_researcher', toolCalls: 0, requests: 1, cost: 2 },
+        { key: '', requests: 2, cost: 1.5, sources: { agent: 1, compression: 0.5, tool: 0 } },
+        { key: 'researcher', requests: 1, cost: 0.25 },
+      ],
+      total: whole,
+    });
+  });
+
+  it('says when there was more than one answer reads', async () => {
+    const entry = { at: Date.now(), run: 'r', person: 'web:a', agent: 'assistant', model: 'm', key: 'k1' };
+    for (let i = 0; i < 100_000; i++) server.usage.push({ ...entry, inputTokens: 1, outputTokens: 1, cost: 0 });
+    expect(await usage('')).toMatchObject({ complete: false, total: { requests: 100_000 } });
+  });
 });
+
+describe('GET a run', () => {
+  const id = 'web:default::chat%3A1#3';
+  const path = `/api/runs/${encodeURIComponent(id)}`;
+  const details = { v: 1, id, agent: 'assistant', finish: 'final', steps: [{ kind: 'tool', tool: 'web_fetch' }] };
+
+  it('shows what is kept about it', async () => {
+    await server.records.set('run', id, JSON.stringify(details), 60_000);
+    const response = await server.get(path);
+    expect(response.headers.get('content-type')).toContain('application/json');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(await response.json()).toEqual(details);
+  });
+
+  it('is 404 with a hint when it is unknown, expired, or its id is not one', async () => {
+    await server.records.set('run', id, JSON.stringify(details), -1);
+    for (const one of [path, '/api/runs/x', `/api/runs/${'x'.repeat(401)}`, '/api/runs/%00', '/api/runs/%E0%A4%A']) {
+      const error = await errorOf(await server.get(one));
+      expect(error, one).toMatchObject({ status: 404, code: 'run_not_found' });
+      expect(error.hint).toContain('30 days');
+    }
+  });
+
+  it('asks for the token as the other calls do, and answers 503 when the store is down', async () => {
+    server.records.down = new Error('connection refused');
+    expect(await errorOf(await server.get(path))).toMatchObject({ status: 503, code: 'store_unavailable' });
+    await server.close();
+    server = await startWebServer({ token: 'a-token-of-the-test-suite' });
+    await server.records.set('run', id, JSON.stringify(details), 60_000);
+    expect(await errorOf(await server.get(path))).toMatchObject({ status: 401 });
+    const authorization = 'Bearer a-token-of-the-test-suite';
+    expect((await server.get(path, { authorization })).status).toBe(200);
+  });
+});
+
+async function usage(query: string) {
+  const answer = (await (await server.get(`/api/usage${query}`)).json()) as { rows: { key: string }[]; total: object };
+  return { ...answer, keys: answer.rows.map((row) => row.key) };
+}

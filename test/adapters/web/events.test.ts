@@ -144,9 +144,9 @@ describe('GET events', () => {
   });
 
   it('opens no more streams than the limit, also when all are asked for at once', async () => {
-    const { board, relay, inbox, logger } = server;
+    const { board, relay, inbox, records, logger } = server;
     const conversations = { summary: async () => undefined, runs: async () => [], usage: async () => [] };
-    const api = createApi({ board, relay, inbox, logger, conversations }, createGate({}));
+    const api = createApi({ board, relay, inbox, records, logger, conversations }, createGate({}));
     api.app.onError((error) => {
       if (error instanceof Refusal) return refusalResponse(error);
       throw error;

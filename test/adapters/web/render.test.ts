@@ -129,6 +129,7 @@ describe('the payload', () => {
       state: 'final',
       markdown: 'a\u0000 **b**',
       status: ['s\u202e'],
+      plan: { title: 'p\u0000', steps: [{ title: '<b>\u202e', status: 'in_progress' }], hidden: 2 },
       reasoning: 'r\u0007',
       buttons: [{ id: 'c.0', label: 'l\u0000', style: 'primary' }],
       footer: 'f\u0000',
@@ -138,6 +139,7 @@ describe('the payload', () => {
       text: 'a **b**',
       html: '<p>a <strong>b</strong></p>',
       status: ['s'],
+      plan: { title: 'p', steps: [{ title: '<b>', status: 'in_progress' }], hidden: 2 },
       reasoning: 'r',
       buttons: [{ id: 'c.0', label: 'l', style: 'primary' }],
       footer: 'f',
@@ -151,5 +153,9 @@ describe('the payload', () => {
     expect(digest({})).toBe(digest({}));
     expect(digest({ state: 'stopped' })).not.toBe(digest({}));
     expect(digest({ footer: 'f' })).not.toBe(digest({}));
+    const plan = (status: 'pending' | 'done') => ({ title: 'p', steps: [{ title: 's', status }], hidden: 0 });
+    expect(digest({ plan: plan('pending') })).not.toBe(digest({ plan: plan('done') }));
+    // A card whose questions are all answered has no buttons left.
+    expect(digest({ buttons: [] })).toBe(digest({}));
   });
 });

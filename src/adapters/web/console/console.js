@@ -7,6 +7,7 @@ import { createMessageList } from './view.js';
 
 const $ = (selector) => document.querySelector(selector);
 const ui = {
+  announcer: $('#announcer'),
   box: $('#box'),
   drawer: $('#drawer'),
   empty: $('#empty'),
@@ -25,7 +26,9 @@ const ui = {
   title: $('#title'),
 };
 
-const messages = createMessageList(ui.log, { onPress: press });
+const messages = createMessageList(ui.log, { announce, send: press, fail: showError });
+const PLACEHOLDERS = { idle: 'placeholder', running: 'placeholderRunning', waiting: 'placeholderWaiting' };
+const HINTS = { idle: 'hint', running: 'hintRunning', waiting: 'hintWaiting' };
 let conversation = '';
 let run = { state: 'idle' };
 let closeEvents = () => {};
@@ -98,10 +101,16 @@ function showRun(state) {
   ui.run.textContent = active ? t(run.state) : '';
   ui.run.dataset.state = run.state;
   ui.stop.hidden = !active;
+  if (!active) announce('');
   ui.thinking.hidden = run.state !== 'running' || messages.streaming;
   ui.log.setAttribute('aria-busy', String(messages.streaming));
-  ui.box.placeholder = t(run.state === 'running' ? 'placeholderRunning' : 'placeholder');
-  ui.hint.textContent = t(run.state === 'running' ? 'hintRunning' : 'hint');
+  ui.box.placeholder = t(PLACEHOLDERS[run.state]);
+  ui.hint.textContent = t(HINTS[run.state]);
+}
+
+/** Says a line to screen readers: what grows in the log is not read out while it grows. */
+function announce(line) {
+  if (ui.announcer.textContent !== line) ui.announcer.textContent = line;
 }
 
 // ---- sending
@@ -140,19 +149,13 @@ function giveBack(id, message) {
   ui.empty.hidden = !messages.empty;
 }
 
-async function press(messageId, button, element) {
-  const row = [...element.parentElement.children];
-  for (const other of row) other.disabled = true;
-  element.classList.add('pressed');
+/** Resolves with the error when the press was not taken. */
+async function press(messageId, choiceId) {
   hideError();
   try {
-    await call('POST', `${conversationPath(conversation)}/choices`, { choiceId: button.id, messageId });
+    await call('POST', `${conversationPath(conversation)}/choices`, { choiceId, messageId });
   } catch (error) {
-    showError(error);
-    element.classList.remove('pressed');
-    // Somebody else's question stays as it is, an answered or expired one is over.
-    const over = error.status === 409 || error.status === 410;
-    for (const other of row) other.disabled = over;
+    return error;
   }
 }
 

@@ -11,21 +11,31 @@ const en = {
   emptyText: 'Ask a question. You can go on writing while the answer is being written, and stop it at any time.',
   working: 'Working',
   running: 'Answering',
-  waiting: 'Waiting for you',
+  waiting: 'Waiting for your answer',
   latest: 'Go to the newest message',
   close: 'Close',
   message: 'Message',
   placeholder: 'Write a message',
   placeholderRunning: 'Add to the running answer',
+  placeholderWaiting: 'Write your answer',
   stop: 'Stop',
   send: 'Send',
   hint: 'Enter sends, Shift + Enter starts a new line',
   hintRunning: 'Your message steers the running answer; start it with “queue:” to have it wait',
+  hintWaiting: 'Your message answers the question; it can deny what a tool wants to do, but only a button allows it',
   seen: 'Taken into the answer',
   queued: 'Waits for the end of the answer',
   stopped: 'Stopped',
   failed: 'Failed',
   reasoning: 'Reasoning',
+  plan: 'Plan',
+  stepsDone: '{done} of {total} steps done',
+  moreSteps: '{hidden} more steps',
+  pending: 'To do',
+  in_progress: 'In progress',
+  done: 'Done',
+  blocked: 'Blocked',
+  skipped: 'Skipped',
   copy: 'Copy',
   copied: 'Copied',
   unreachable: 'The gateway cannot be reached.',
@@ -46,21 +56,31 @@ const zh = {
   emptyText: '直接提问即可。回答过程中可以继续补充，也可以随时停止。',
   working: '处理中',
   running: '正在回答',
-  waiting: '等待你的回复',
+  waiting: '等待你的回答',
   latest: '跳到最新消息',
   close: '关闭',
   message: '消息',
   placeholder: '输入消息',
   placeholderRunning: '补充正在进行的回答',
+  placeholderWaiting: '写下你的回答',
   stop: '停止',
   send: '发送',
   hint: '回车发送，Shift + 回车换行',
   hintRunning: '消息会引导正在进行的回答；以“queue:”开头则等回答结束后再处理',
+  hintWaiting: '消息会作为问题的回答，也可以拒绝工具的请求；只有按钮才能允许',
   seen: '已纳入当前回答',
   queued: '等待当前回答结束',
   stopped: '已停止',
   failed: '出错',
   reasoning: '思考过程',
+  plan: '计划',
+  stepsDone: '已完成 {done} 步，共 {total} 步',
+  moreSteps: '另有 {hidden} 步',
+  pending: '待办',
+  in_progress: '进行中',
+  done: '已完成',
+  blocked: '受阻',
+  skipped: '已跳过',
   copy: '复制',
   copied: '已复制',
   unreachable: '无法连接到网关。',
@@ -82,9 +102,9 @@ const zh = {
 const chinese = /^zh\b/i.test(navigator.language);
 const table = chinese ? zh : en;
 
-/** The text of a key in the browser's language. */
-export function t(key) {
-  return table[key] ?? en[key] ?? key;
+/** The text of a key in the browser's language, with `{name}` replaced by the value of that name. */
+export function t(key, values = {}) {
+  return (table[key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }
 
 /** An error of the API in the browser's language, where there is one; otherwise as the server put it. */

@@ -1,17 +1,14 @@
 // Messages as elements. A message from the server replaces what is shown of it, part by part, so that a selection or
 // an opened block above the growing end stays as it is.
 
+import { createChoices } from './choices.js';
+import { make } from './elements.js';
+import { showPlan } from './plan.js';
 import { t } from './strings.js';
 
-function make(tag, className, text) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-
-/** The list of messages. `onPress(messageId, button, element)` is called for buttons. */
-export function createMessageList(log, { onPress }) {
+/** The list of messages. `announce` gets lines for screen readers; for `send` and `fail` see {@link createChoices}. */
+export function createMessageList(log, { announce, send, fail }) {
+  const choices = createChoices({ send, fail });
   const elements = new Map();
   const pending = new Map();
   let me;
@@ -41,6 +38,8 @@ export function createMessageList(log, { onPress }) {
     if (message.clientMessageId) element.dataset.client = message.clientMessageId;
     element.dataset.state = message.state;
     element.classList.toggle('continues', message.continues === true);
+    element.classList.toggle('asks', Boolean(message.buttons?.length));
+    showPlan(element, message, announce);
     showStatus(element.querySelector('.status'), message);
     showReasoning(element, message);
     showBody(element.querySelector('.body'), message);
@@ -81,7 +80,7 @@ export function createMessageList(log, { onPress }) {
 
   function showExtras(element, message) {
     const extras = [];
-    if (message.buttons?.length) extras.push(choices(message));
+    if (message.buttons?.length) extras.push(...choices.rows(message));
     if (message.state === 'stopped') extras.push(make('p', 'chip', t('stopped')));
     if (message.state === 'error') extras.push(make('p', 'chip bad', t('failed')));
     if (message.footer) extras.push(make('p', 'footer', message.footer));
@@ -92,17 +91,6 @@ export function createMessageList(log, { onPress }) {
     for (const old of element.querySelectorAll(':scope > .extra')) old.remove();
     for (const extra of extras) extra.classList.add('extra');
     element.append(...extras);
-  }
-
-  function choices({ id, buttons }) {
-    const row = make('div', 'choices');
-    for (const button of buttons) {
-      const element = make('button', button.style ?? '', button.label);
-      element.type = 'button';
-      element.addEventListener('click', () => onPress(id, button, element));
-      row.append(element);
-    }
-    return row;
   }
 
   return {
@@ -128,6 +116,7 @@ export function createMessageList(log, { onPress }) {
     clear() {
       elements.clear();
       pending.clear();
+      choices.clear();
       log.replaceChildren();
     },
     iAm(person) {
