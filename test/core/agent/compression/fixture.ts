@@ -10,8 +10,6 @@ import { createLoopState, stored } from '../../../../src/core/agent/transcript.j
 import type { ChatMessage, ToolSchema } from '../../../../src/core/llm/model.js';
 import { textTokens } from '../../../../src/core/llm/tokens.js';
 
-type Compressed = Extract<AgentEvent, { type: 'compressed' }>;
-
 export interface Bench {
   readonly loop: LoopState;
   readonly state: CompressionState;
