@@ -3,6 +3,7 @@ import { AbortedError } from '../errors.js';
 import { createSearchIndex, type Passage, type SearchIndex } from '../knowledge/search-index.js';
 import { sectionsOf } from '../knowledge/sections.js';
 import { NO_CAPABILITIES } from './capabilities.js';
+import { demoCall, questionOf, resultsOf, TIME_TOOL } from './demo-calls.js';
 import type { Model, ModelReply, ModelRequest, ToolCall } from './model.js';
 import { estimateTokens, textTokens } from './tokens.js';
 
@@ -48,11 +49,6 @@ const PAUSE_MS = 15;
 /** Longest quotation, in characters; it ends at a paragraph. */
 const QUOTE_CHARACTERS = 1_500;
 
-const TIME_TOOL = 'current_time';
-const TIME_QUESTION =
-  /\bwhat('s| is)?( the)?( current)? (time|date|day)\b|\btime is it\b|\bcurrent (time|date)\b|几点|(现在|当前)的?时间|几号|星期几|今天.*日期/i;
-const TIME_ZONE = /\b[A-Z][A-Za-z]+\/[A-Z][A-Za-z_/]+\b/;
-
 const TEXTS = {
   en: {
     disclaimer: '_This is a scripted demo without a language model: it only quotes the documentation of Threadloop._',
@@ -72,7 +68,7 @@ const TEXTS = {
 
 /**
  * The model of a gateway without any configured model: answers questions about Threadloop by quoting the best section
- * of `docs`, says in every answer that it is a scripted demo, and calls `current_time` when asked for the time. It
+ * of `docs`, says in every answer that it is a scripted demo, and calls tools when asked to (`demo-calls`). It
  * never stands in for a configured model that fails.
  */
 export function createDemoModel({ docs }: DemoModelOptions): Model {
@@ -84,11 +80,10 @@ export function createDemoModel({ docs }: DemoModelOptions): Model {
     price: [],
     capabilities: NO_CAPABILITIES,
     async request(request) {
-      const question = questionOf(request);
-      const call = timeCall(request, question);
+      const call = demoCall(request);
       if (call) request.onToolCall?.(call.name);
       library ??= readDocs(docs);
-      const text = call ? '' : await answer(library, request, question);
+      const text = call ? '' : await answer(library, request);
       await write(text, request);
       return reply(request, text, call ? [call] : []);
     },
@@ -132,24 +127,14 @@ function continues(previous: string, line: string): boolean {
   return previous.trim() !== '' && !startsBlock.test(line) && !/^\s*([|#]|```|~~~)/.test(previous);
 }
 
-/** What the person said last, without the prefix that marks a text sent during a run. */
-function questionOf({ messages }: ModelRequest): string {
-  const content = messages.findLast(({ role }) => role === 'user')?.content ?? '';
-  return content.replace(/^【[^】]*】\s*/, '');
-}
-
-function timeCall({ messages, tools, toolChoice }: ModelRequest, question: string): ToolCall | undefined {
-  const offered = toolChoice !== 'none' && tools?.some(({ name }) => name === TIME_TOOL);
-  if (!offered || messages.at(-1)?.role === 'tool' || !TIME_QUESTION.test(question)) return undefined;
-  const timeZone = TIME_ZONE.exec(question)?.[0];
-  return { id: `call_demo_${messages.length}`, name: TIME_TOOL, arguments: JSON.stringify({ timeZone }) };
-}
-
-async function answer({ index, headings }: Library, { messages }: ModelRequest, question: string): Promise<string> {
+async function answer({ index, headings }: Library, request: ModelRequest): Promise<string> {
+  const question = questionOf(request);
   const texts = TEXTS[/\p{Script=Han}/u.test(question) ? 'zh' : 'en'];
-  const last = messages.at(-1);
-  if (last?.role === 'tool') return `${texts.disclaimer}\n\n${texts.time(last.content)}`;
-  const found = (await index.search(withEnglish(question), 1))[0]?.passage;
+  const results = resultsOf(request);
+  const time = results.find(({ tool }) => tool === TIME_TOOL);
+  if (time) return `${texts.disclaimer}\n\n${texts.time(time.content)}`;
+  const chosen = results.find(({ tool }) => tool === 'ask_agent')?.content ?? question;
+  const found = (await index.search(withEnglish(chosen), 1))[0]?.passage;
   if (!found) return [texts.disclaimer, texts.nothing(headings.slice(0, 12).join(', ')), texts.advice].join('\n\n');
   return [texts.disclaimer, texts.found(found), quote(found.text), texts.advice].join('\n\n');
 }

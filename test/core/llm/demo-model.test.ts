@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import type { AgentEvent } from '../../../src/core/agent/events.js';
 import { runAgentLoop } from '../../../src/core/agent/run-agent-loop.js';
+import { runTurn } from '../../../src/core/agent/run-turn.js';
 import { createLoopState } from '../../../src/core/agent/transcript.js';
 import { AbortedError } from '../../../src/core/errors.js';
 import { createDemoModel } from '../../../src/core/llm/demo-model.js';
 import type { ModelRequest } from '../../../src/core/llm/model.js';
+import { parseAsk } from '../../../src/core/plan/ask-agent.js';
 import { builtinTools } from '../../../src/core/tools/builtin/index.js';
 import { createToolCatalog } from '../../../src/core/tools/catalog.js';
+import { agentSpec } from '../../fakes/agent-spec.js';
 import { hooksOver } from '../agent/tool-hooks.js';
 
 const docs = [
@@ -95,6 +99,29 @@ describe('the demo model', () => {
       expect(state.produced).toHaveLength(3);
     },
   );
+
+  it.each([
+    ['Make a plan first, then tell me about gateways', 'gateway'],
+    ['先列个计划，再告诉我怎么启动', '启动'],
+  ])('plans when it is asked to, and the gate lets the answer pass: %s', async (text) => {
+    const events: AgentEvent[] = [];
+    const model = createDemoModel({ docs });
+    const { finish, turn } = await runTurn({
+      ...{ agent: agentSpec(model, { mode: 'plan' }), model, history: [], historyFrom: 0, summary: null, text },
+      ...{ summaryFailures: 0, person: 'fake:1', chat: 'fake:c', grants: [], loadedTools: [], mcpServers: [] },
+      ...{ agents: () => undefined, now: () => 0, signal: new AbortController().signal },
+      host: { takeSteering: async () => undefined, save: async () => undefined, onEvent: (e) => events.push(e) },
+    });
+    expect(finish).toBe('final');
+    expect(turn.plan?.plan?.steps.map(({ status }) => status)).toEqual(['done', 'done']);
+    expect(events.filter(({ type }) => type === 'draft.refused')).toEqual([]);
+  });
+
+  it('asks back when it is asked to, and answers with what was chosen', async () => {
+    const tools = [{ name: 'ask_agent', description: '', parameters: {} }];
+    const [asked] = (await ask('ask me something', { tools })).toolCalls;
+    expect(parseAsk(asked?.arguments ?? '')).toMatchObject({ ok: true });
+  });
 
   it('does not call a tool that is not offered or not allowed', async () => {
     expect((await ask('what time is it')).toolCalls).toEqual([]);
