@@ -52,6 +52,8 @@ const POOL = {
   embedded: 8,
 } as const;
 const CONNECT_MS = 5_000;
+/** The embedded database is there for sure; only a busy machine makes it slow. */
+const EMBEDDED_CONNECT_MS = 30_000;
 
 /**
  * Opens the configured store and its queue; never another one than configured. Only the libraries of that store are
@@ -135,8 +137,10 @@ async function openOnEmbedded(options: DeploymentOptions, closers: Closers): Pro
   const embedded = await openEmbedded({ dataDir, logger, onProgress, onOpening });
   closers.push(() => embedded.close());
   const [{ createSqlStore }] = await load();
-  const pool = await openQueuePool({ ...embedded.poolConfig, max: POOL.embedded }, logger, closers);
-  const store = await createSqlStore({ pool, logger, name: `the database in ${dataDir}` });
+  const patience = { max: POOL.embedded, connectionTimeoutMillis: EMBEDDED_CONNECT_MS };
+  const pool = await openQueuePool({ ...embedded.poolConfig, ...patience }, logger, closers);
+  const name = `the database in ${dataDir}`;
+  const store = await createSqlStore({ pool, logger, name, openTimeoutMs: EMBEDDED_CONNECT_MS });
   closers.push(() => store.close());
   // The sweeper's first look adds every conversation that has something to do.
   return { kind: 'embedded', store, queue: await queueOn(pool, true, logger) };

@@ -39,6 +39,7 @@ export function createWebClient(url: string, conversation: string, cookie?: stri
   }
 
   return {
+    conversation,
     look,
     get cookie() {
       return session;

@@ -22,7 +22,7 @@ describeOnTargets('a run whose process is lost', (make) => {
 
   for (const fault of ['kill', 'pause'] as const) {
     it(`is continued in the same messages after a ${fault} between store and platform`, {
-      timeout: 120_000,
+      timeout: 240_000,
     }, async () => {
       const store = deployment.store.conversations;
       const outcomes = await sweep({ server, mode: 'lookup', store, name: fault }, fault);

@@ -72,7 +72,15 @@ const ignore = (reason: string): Inbound => ({ kind: 'ignore', reason });
 /** Pure. Which records {@link readUpdate} needs for this update; only groups need any. */
 export function lookupOf(update: Update, bot: BotIdentity): Lookup | undefined {
   const press = update.callback_query?.message;
-  if (press) return { chat: String(press.chat.id), self: String(press.message_id) };
+  if (press) {
+    // A press may arrive before the record of the message it is on; the message that one answers was recorded long ago.
+    const answers = 'reply_to_message' in press ? repliedMessage(press) : undefined;
+    return {
+      chat: String(press.chat.id),
+      self: String(press.message_id),
+      replied: answers && String(answers.message_id),
+    };
+  }
   const message = update.message ?? update.edited_message;
   if (!message || message.chat.type === 'private') return undefined;
   const replied = repliedMessage(message);
@@ -189,7 +197,7 @@ function readPress(press: CallbackQuery, context: InboundContext, known: Known):
   const stale: Inbound = { kind: 'stale', callbackId, locale };
   // Clients may send any data, not only that of a button that exists.
   if (!message || data === undefined || data !== cleanText(data)) return stale;
-  const key = known.self ?? pressKey(message, context);
+  const key = known.self ?? pressKey(message, context) ?? known.replied;
   const place = placeOf(message, context);
   const person = personOf(from);
   const list = context.access(from.id, message.chat.id);

@@ -73,12 +73,18 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
 
   function changed(): void {
     dirty = true;
-    firstSeenAt ??= Date.now();
+    firstSeenAt = isBlank() ? undefined : (firstSeenAt ?? Date.now());
     schedule();
   }
 
+  /** Nothing is shown and what there was is gone again: a message of its own would only notify of a placeholder. */
+  function isBlank(): boolean {
+    const isBare = pager.source === '' && reasoningText === '' && !checklist;
+    return pagesShown === 0 && isBare && statusLines.length === 0 && buttonRow.length === 0;
+  }
+
   function schedule(): void {
-    if (stopped || flight || timer || !dirty) return;
+    if (stopped || flight || timer || !dirty || isBlank()) return;
     const now = Date.now();
     const first = pagesShown === 0 && pager.source.length < TIMES.firstPostChars;
     const due = Math.max(notBefore, first ? (firstSeenAt ?? now) + TIMES.firstPostMs : now);
@@ -87,7 +93,7 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
 
   function tick(): void {
     timer = undefined;
-    if (stopped) return;
+    if (stopped || isBlank()) return;
     // A short first text that just became long enough does not wait for the timer's old due time.
     flight = draw()
       .catch(failed)
@@ -105,6 +111,7 @@ export function createLiveMessage(options: LiveMessageOptions): LiveMessage {
       notBefore = Date.now() + wait;
       if (reserved) return;
     }
+    if (isBlank()) return;
     reserved = false;
     notBefore = Date.now() + adapter.editIntervalMs(place);
     const pages = pager.pages;

@@ -209,6 +209,12 @@ describe('presses', () => {
     const topic = message('Sure?', { chat: forum, message_thread_id: 4, is_topic_message: true });
     expect(press('a.b', inGroup('Sure?'), { self: key(-500, 3) })).toMatchObject({ key: key(-500, 3) });
     expect(press('a.b', topic)).toMatchObject({ key: key(forum.id, 4) });
+    // Before the message has a record of its own: that of the message it answers.
+    const answer = inGroup('Sure?', replyTo({}));
+    expect(press('a.b', answer, { replied: key(-500, 3) })).toMatchObject({ key: key(-500, 3) });
+    expect(lookupOf({ update_id: 1, callback_query: { message: answer } } as Update, bot)).toEqual({
+      ...{ chat: '-500', self: '20', replied: '10' },
+    });
   });
 
   it('nothing is known about are stale', () => {

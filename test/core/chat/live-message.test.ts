@@ -199,6 +199,21 @@ describe('a live message', () => {
     expect(puts.at(-1)?.text).toBe('The better answer, after more work was done.');
   });
 
+  it('posts nothing for what is gone before it was shown', async () => {
+    live.status(['Using a tool']);
+    live.text('A draft');
+    await vi.advanceTimersByTimeAsync(300);
+    live.status([]);
+    live.retract();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(puts).toEqual([]);
+    live.text('Hi');
+    await vi.advanceTimersByTimeAsync(690);
+    expect(puts).toEqual([]);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(puts).toMatchObject([{ text: 'Hi' }]);
+  });
+
   it('starts nothing after stop and waits for the call in flight', async () => {
     let ended = false;
     behave = async () => {

@@ -18,6 +18,8 @@ export interface SqlStoreOptions {
   readonly name?: string | undefined;
   /** A call gives up after this many ms without an answer. */
   readonly timeoutMs?: number | undefined;
+  /** Opening gives up after this many ms without an answer. */
+  readonly openTimeoutMs?: number | undefined;
 }
 
 const DEFAULTS = { name: 'the database', timeoutMs: 15_000, connectTimeoutMs: 5_000, connections: 10 } as const;
@@ -26,14 +28,14 @@ const DEFAULTS = { name: 'the database', timeoutMs: 15_000, connectTimeoutMs: 5_
  * Opens the store on a SQL database and brings its schema `threadloop` up to date. Connections that are lost later are
  * made again and calls wait for them up to `timeoutMs`; every call is harmless when it arrives twice.
  *
- * @throws StoreError when the database cannot be used: `store_unreachable` (after 5 s), `store_unauthorized`,
+ * @throws StoreError when the database cannot be used: `store_unreachable` (after 5 s by default), `store_unauthorized`,
  *   `store_version`, `store_schema`.
  */
 export async function createSqlStore(options: SqlStoreOptions): Promise<Store> {
   const { pool, logger, name = DEFAULTS.name, timeoutMs = DEFAULTS.timeoutMs } = options;
   const sql = createSql({ pool, logger, name, timeoutMs });
   await attemptUntil({
-    timeoutMs: DEFAULTS.connectTimeoutMs,
+    timeoutMs: options.openTimeoutMs ?? DEFAULTS.connectTimeoutMs,
     attempt: (leftMs) => sql.withClient(migrate, leftMs),
     transient: isPassing,
     failed: (error) => openError(error, name),
