@@ -80,11 +80,9 @@ export function compressionLine(event: Extract<AgentEvent, { type: 'compressed' 
 }
 
 /** The footer of the display `verbose`: model, requests, tokens, cost and time of the whole run, tools included. */
-export function usageLine({ steps }: RunRecord, model: string, milliseconds: number): string {
-  const requests = steps.filter((step) => step.kind === 'request');
-  const input = requests.reduce((sum, { inputTokens }) => sum + inputTokens, 0);
-  const output = requests.reduce((sum, { outputTokens }) => sum + outputTokens, 0);
-  const cost = steps.reduce((sum, step) => sum + step.cost, 0);
+export function usageLine({ total }: RunRecord, model: string, milliseconds: number): string {
+  const { requests, inputTokens, outputTokens, cost } = total;
   const price = cost > 0 ? ` · ${cost.toFixed(4)}` : '';
-  return `${model} · ${requests.length}× · ${input} → ${output} tokens${price} · ${(milliseconds / 1000).toFixed(1)} s`;
+  const seconds = (milliseconds / 1000).toFixed(1);
+  return `${model} · ${requests}× · ${inputTokens} → ${outputTokens} tokens${price} · ${seconds} s`;
 }

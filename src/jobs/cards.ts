@@ -19,6 +19,7 @@ const ARGUMENT_CHARACTERS = 600;
 
 /** Longest denial reason or answer a card repeats. */
 const SHOWN_ANSWER_CHARACTERS = 200;
+const NAME_CHARACTERS = 60;
 
 export interface CardContext {
   readonly turn: Turn;
@@ -26,6 +27,8 @@ export interface CardContext {
   readonly texts: TextTable;
   /** The store's clock, ms. */
   readonly now: number;
+  /** Number of the last inbox item. */
+  readonly seen: number;
 }
 
 /** The cards for the calls that wait, all together in one message below the answer so far. */
@@ -34,14 +37,14 @@ export function waitFor(
   { state, above }: { state: TurnState; above: string },
   context: CardContext,
 ): Waiting {
-  const { turn, now } = context;
+  const { turn, now, seen } = context;
   const cards = calls.map(({ call, kind }): Card => {
     const shared = { kind, callId: call.id, tool: call.name, choice: newChoiceId(), answer: null };
     if (kind === 'ask') return { ...shared, ...askCard(call.arguments, context) };
     if (kind === 'approval') return { ...shared, ...approvalCard(call, state.ruled.includes(call.id), context) };
     return { ...shared, ...questionCard(state.interactive[call.id], context) };
   });
-  return { slot: `q${turn.answer}`, since: now, above, cards };
+  return { slot: `q${turn.answer}`, since: now, after: seen, above, cards };
 }
 
 /** The card of a question whose call stays open; it has a message of its own. */
@@ -55,7 +58,7 @@ export function heldQuestion(
     ...{ kind: 'interactive', callId, tool: '', choice, answer: null },
     ...questionCard(asked, context),
   };
-  return { slot: `h${choice}`, since: context.now, above: '', cards: [card] };
+  return { slot: `h${choice}`, since: context.now, after: context.seen, above: '', cards: [card] };
 }
 
 /** Short enough for every platform's button data, and not to be guessed. */
@@ -94,17 +97,18 @@ export function pressedAnswer(card: Card, optionId: string, person: Person, text
   const option = card.options.find(({ id }) => id === optionId);
   if (!option) return undefined;
   if (card.kind === 'approval') return approvalAnswer(option.value, person, texts);
-  return { value: option.value, line: texts.answeredBy(person.name, option.label), by: person.id };
+  return { value: option.value, line: texts.answeredBy(nameOf(person), quoted(option.label)), by: person.id };
 }
 
 /** What a text means: an answer, or for an approval a denial with the text as its reason; it never approves. */
 export function writtenAnswer(card: Card, text: string, person: Person, texts: TextTable): CardAnswer {
-  const shown = startOf(text, SHOWN_ANSWER_CHARACTERS);
+  const by = person.id;
   if (card.kind === 'approval') {
-    return { value: 'deny', reason: text, line: texts.deniedBy(person.name, shown), by: person.id };
+    return { value: 'deny', reason: text, line: texts.deniedBy(nameOf(person), quoted(text)), by };
   }
   const named = optionNamed(card, text);
-  return { value: named?.value ?? text, line: texts.answeredBy(person.name, named?.label ?? shown), by: person.id };
+  const line = texts.answeredBy(nameOf(person), quoted(named?.label ?? text));
+  return { value: named?.value ?? text, line, by };
 }
 
 /** Nothing came in time: an approval is denied, a question stays without an answer. */
@@ -156,16 +160,19 @@ function allowed(turn: Turn, agent: AgentSpec): string[] {
 
 function approvalAnswer(value: string, person: Person, texts: TextTable): CardAnswer {
   const by = person.id;
-  if (value === 'deny') return { value, reason: 'the person said no', line: texts.deniedBy(person.name, ''), by };
-  return { value, line: (value === 'always' ? texts.allowedAlwaysBy : texts.allowedOnceBy)(person.name), by };
+  const name = nameOf(person);
+  if (value === 'deny') return { value, reason: 'the person said no', line: texts.deniedBy(name, ''), by };
+  return { value, line: (value === 'always' ? texts.allowedAlwaysBy : texts.allowedOnceBy)(name), by };
 }
 
-/** An option named by its number or its label. */
-function optionNamed(card: Card, text: string): Card['options'][number] | undefined {
+/** An option named by its label or its number. */
+function optionNamed({ kind, options }: Card, text: string): Card['options'][number] | undefined {
   const wanted = text.trim().toLowerCase();
-  // A number names an option only where people see numbers: a tool may ask for one.
-  const numbered = card.kind === 'ask' || listed(card.options.map(({ label }) => label)) !== '';
-  return card.options.find(({ id, label }) => (numbered && id === wanted) || label.toLowerCase() === wanted);
+  const labels = options.map(({ label }) => label.toLowerCase());
+  const named = options[labels.indexOf(wanted)];
+  // A number names an option where people see numbers, or where it can mean nothing else: an answer may be one.
+  const numbered = listed(labels) !== '' || (kind === 'ask' && !labels.some((label) => /\p{N}/u.test(label)));
+  return named ?? (numbered ? options.find(({ id }) => id === wanted) : undefined);
 }
 
 function listed(labels: readonly string[]): string {
@@ -181,6 +188,19 @@ function buttonsOf(card: Card, number: number | undefined): Button[] {
     label: `${prefix}${long ? `${index + 1}. ${startOf(label, LABEL_CHARACTERS)}` : label}`,
     ...(style && { style }),
   }));
+}
+
+function nameOf({ name }: Person): string {
+  return plain(startOf(name, NAME_CHARACTERS));
+}
+
+function quoted(text: string): string {
+  return plain(startOf(text, SHOWN_ANSWER_CHARACTERS));
+}
+
+/** What people are called or wrote is no markup of a card: it could forge another decision, or a link. */
+function plain(text: string): string {
+  return text.replace(/[\\`*_~[\]<>|]/g, '\\$&');
 }
 
 function startOf(text: string, characters: number): string {

@@ -3,7 +3,7 @@ import { chatMessage, type LoopState, loopState } from '../core/agent/run-state.
 import { turnState } from '../core/agent/turn-state.js';
 import { outboxEntry } from '../core/chat/outbox-entry.js';
 import type { RunMark } from '../core/ports/store.js';
-import { runRecord } from './run-record.js';
+import { EMPTY_RECORD, runRecord } from './run-record.js';
 import { turnHistory } from './turn-history.js';
 import { waiting } from './waiting.js';
 
@@ -131,6 +131,21 @@ export function runMark(turn: Turn, phase: RunMark['phase'], model: string, now:
   };
 }
 
+/** A text that became part of a run. */
+export interface TakenText {
+  readonly messageId: string;
+  readonly person: string;
+}
+
+/** Later edits of these texts are corrections, and their authors are among those who are named. */
+export function withTaken(turn: Turn, texts: readonly TakenText[]): Turn {
+  return {
+    ...turn,
+    taken: [...turn.taken, ...texts.map(({ messageId }) => messageId)],
+    people: [...new Set([...turn.people, ...texts.map(({ person }) => person)])],
+  };
+}
+
 /** The turn is over; later turns see what it produced, and what its compression and `load_tools` brought. */
 export function endTurn(state: ConversationState, turn: Turn, loop: LoopState | undefined): ConversationState {
   const ended = { ...state, turn: null, history: [...state.history, ...turnHistory(turn.text, loop)] };
@@ -163,16 +178,24 @@ function fromFirstVersion({ turn: old, ...first }: z.infer<typeof firstVersion>)
       waiting: null,
       held: null,
       filesLeftOut: false,
-      record: { steps: [], omitted: 0 },
-      ...(loop && { state: firstTurnState(loop) }),
+      record: EMPTY_RECORD,
+      ...(loop && { state: firstTurnState(loop, first.history.length) }),
     },
   };
 }
 
-function firstTurnState(loop: LoopState): NonNullable<Turn['state']> {
+function firstTurnState(loop: LoopState, earlier: number): NonNullable<Turn['state']> {
   const turnAt = Math.max(0, loop.messages.length - loop.produced.length - 1);
+  const kept = loop.messages.slice(0, turnAt).filter(({ role }) => role !== 'system').length;
   return {
     ...{ v: 1, loop, loadedTools: [], ruled: [], decisions: {}, interactive: {}, answers: [] },
-    compression: { turnAt, historyFrom: 0, summary: null, triedAt: 0, failures: 0, factor: 1 },
+    compression: {
+      turnAt,
+      historyFrom: Math.max(0, earlier - kept),
+      summary: null,
+      triedAt: 0,
+      failures: 0,
+      factor: 1,
+    },
   };
 }

@@ -7,7 +7,7 @@ import type { Budgets } from '../core/ports/budget.js';
 import type { Logger } from '../core/ports/logger.js';
 import type { Metrics } from '../core/ports/metrics.js';
 import type { Commit, OutboxEntry, Reading } from '../core/ports/store.js';
-import { type ConversationState, keptShown, trimState } from './conversation-state.js';
+import { type ConversationState, keptShown, type Turn, trimState } from './conversation-state.js';
 import type { Session } from './session.js';
 
 /** Everything but the state: what a boundary writes beside it. */
@@ -89,8 +89,9 @@ export function createDesk(options: DeskOptions): Desk {
       metrics.count('undeliverable', { platform: adapter.platform });
     }
     const shown = remember(state.shown, body);
-    const needed = [...keptShown(shown), ...reading.outbox.map(({ body: other }) => outboxEntry.parse(other))];
-    const forgetLive = shown.filter((old) => !needed.some(({ slot }) => slot === old.slot)).flatMap(slotsOf);
+    const kept = [...keptShown(shown), ...reading.outbox.map(({ body: other }) => outboxEntry.parse(other))];
+    const needed = new Set([...kept.map(({ slot }) => slot), ...openSlots(state.turn)]);
+    const forgetLive = shown.filter(({ slot }) => !needed.has(slot)).flatMap(slotsOf);
     await commit((s) => ({ ...s, hold: null, shown }), { delivered: [entry.n], forgetLive });
   }
 
@@ -119,6 +120,12 @@ export function createDesk(options: DeskOptions): Desk {
     commit,
     deliverOutbox,
   };
+}
+
+/** Messages of an open turn are edited again, however many notes came after them. */
+function openSlots(turn: Turn | null): string[] {
+  const asked = [turn?.waiting?.slot, turn?.held?.slot];
+  return [...(turn ? [`a${turn.answer}`] : []), ...asked.filter((slot) => slot !== undefined)];
 }
 
 function remember(shown: readonly OutboxEntryBody[], body: OutboxEntryBody): OutboxEntryBody[] {

@@ -5,8 +5,11 @@ import type { Logger } from '../core/ports/logger.js';
 import type { OutboxEntry, Reading } from '../core/ports/store.js';
 import type { Texts } from '../core/ports/texts.js';
 import { shownText } from './answer-text.js';
+import { cardEntry } from './cards.js';
 import { endTurn, runMark } from './conversation-state.js';
 import type { Desk } from './desk.js';
+import { cancelledTurn, closedCards } from './suspension.js';
+import { openCards } from './waiting.js';
 
 /**
  * Poison: something about the work at hand kills every worker that touches it. The final text being delivered, or else
@@ -28,12 +31,16 @@ export async function setHeadAside(
   const head = reading.items.find((item): item is Exclude<NumberedItem, { kind: 'stray' }> => item.kind !== 'stray');
   logger.error({ claims: desk.session.claims, seq: head?.seq, run: turn?.id }, 'set aside: every try to do it died');
   if (turn) {
-    const line = texts.for(turn.locale).poison;
-    const markdown = [shownText(turn, agent), line].filter(Boolean).join('\n\n');
-    await desk.commit((state) => endTurn(state, turn, turn.state?.loop), {
+    const table = texts.for(turn.locale);
+    const markdown = [shownText(turn, agent), table.poison].filter(Boolean).join('\n\n');
+    const asked = turn.waiting ?? turn.held;
+    const ended = cancelledTurn(turn);
+    await desk.commit((state) => endTurn({ ...state, turn: ended }, ended, ended.state?.loop), {
       outbox: [
         { v: 1, kind: 'answer', slot: `a${turn.answer}`, place: { ...turn.place }, state: 'error', markdown },
+        ...(asked ? [cardEntry(closedCards(asked, table), turn, table)] : []),
       ] satisfies OutboxEntryBody[],
+      ...(asked ? { closeChoices: openCards(asked).map(({ choice }) => choice), knowsTaken: true } : {}),
       run: runMark(turn, 'error', '', reading.now),
     });
   } else if (head) {

@@ -1,14 +1,12 @@
 import type { AgentSpec } from '../core/agent/agent-spec.js';
 import type { NumberedItem } from '../core/chat/message.js';
-import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
 import type { Reading } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
 import type { ToolAnswer, ToolQuestion } from '../core/tools/tool.js';
 import { cardEntry, choiceRows, heldQuestion, pressedAnswer, writtenAnswer } from './cards.js';
-import type { Turn } from './conversation-state.js';
+import { type TakenText, type Turn, withTaken } from './conversation-state.js';
 import type { Desk } from './desk.js';
-import { viewInbox } from './session.js';
-import { type CardAnswer, openCards, type Waiting, withAnswers } from './waiting.js';
+import { answeringTexts, type CardAnswer, openCards, type Waiting, withAnswers } from './waiting.js';
 
 export interface QuestionsOptions {
   readonly desk: Desk;
@@ -22,16 +20,17 @@ export interface QuestionsOptions {
  * stored with the turn: when this process dies, the next holder closes it, because the call that asked is gone.
  */
 export interface Questions {
-  ask(callId: string, question: ToolQuestion): Promise<ToolAnswer>;
+  /** `stop` takes the question back: its card is closed, and the next one may be asked. */
+  ask(callId: string, question: ToolQuestion, stop?: AbortSignal): Promise<ToolAnswer>;
   /** Takes what answers the open question out of the inbox; true when something was taken. */
   look(reading: Reading): Promise<boolean>;
-  /** The run ends: an open question gets no answer any more. */
+  /** The run ends: an open question gets no answer any more. Resolves when its card is closed. */
   close(): Promise<void>;
 }
 
 interface Open {
   readonly wait: Waiting;
-  resolve(answer: ToolAnswer): void;
+  resolve(answer: ToolAnswer | 'given up'): void;
 }
 
 export function createQuestions({ desk, turn, agent, texts }: QuestionsOptions): Questions {
@@ -39,72 +38,89 @@ export function createQuestions({ desk, turn, agent, texts }: QuestionsOptions):
   let closed = false;
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function askOne(callId: string, question: ToolQuestion): Promise<ToolAnswer> {
-    if (closed) return {};
-    const { now } = await desk.read();
-    const wait = heldQuestion({ callId, question }, { turn, agent, texts, now });
-    const answered = new Promise<ToolAnswer>((resolve) => {
+  async function askOne(callId: string, question: ToolQuestion, stop: AbortSignal | undefined): Promise<ToolAnswer> {
+    const { now, seen } = await desk.read();
+    if (closed || stop?.aborted) return {};
+    const wait = heldQuestion({ callId, question }, { turn, agent, texts, now, seen });
+    const answered = new Promise<ToolAnswer | 'given up'>((resolve) => {
       open = { wait, resolve };
     });
-    await desk.commit((state) => withHeld(state, wait), {
-      openChoices: choiceRows(wait),
-      outbox: [cardEntry(wait, turn, texts)],
-    });
-    await desk.deliverOutbox(await desk.read());
-    return answered;
+    stop?.addEventListener('abort', giveUp, { once: true });
+    try {
+      await desk.commit((state) => withHeld(state, wait), {
+        openChoices: choiceRows(wait),
+        outbox: [cardEntry(wait, turn, texts)],
+      });
+      await desk.deliverOutbox(await desk.read());
+      const answer = await answered;
+      if (answer !== 'given up') return answer;
+      await closeHeld(desk, wait, texts);
+      if (!closed) await desk.deliverOutbox(await desk.read());
+      return {};
+    } finally {
+      stop?.removeEventListener('abort', giveUp);
+      if (open?.wait === wait) open = undefined;
+    }
   }
 
-  async function settle(
-    answers: ReadonlyMap<string, CardAnswer>,
-    ack: readonly number[],
-    won: boolean,
-  ): Promise<boolean> {
-    if (!open) return false;
-    const { wait, resolve } = open;
-    const answered = withAnswers(wait, answers);
-    const result = await desk.commit((state) => withHeld(state, null), {
-      ack,
+  function giveUp(): void {
+    const given = open;
+    open = undefined;
+    given?.resolve('given up');
+  }
+
+  async function settle({ wait, resolve }: Open, answer: CardAnswer, taken: Taken): Promise<boolean> {
+    const answered = withAnswers(wait, new Map(wait.cards.map(({ choice }) => [choice, answer])));
+    const result = await desk.commit((state) => withHeld(state, null, taken.texts), {
+      ack: taken.seqs,
       closeChoices: wait.cards.map(({ choice }) => choice),
-      ...(won ? { knowsTaken: true } : {}),
-      outbox: [cardEntry(answered, turn, texts)] satisfies OutboxEntryBody[],
+      ...(taken.won ? { knowsTaken: true } : {}),
+      outbox: [cardEntry(answered, turn, texts)],
     });
     if (result === 'taken') return true;
-    open = undefined;
-    resolve({ answer: answered.cards[0]?.answer?.value });
+    if (open?.wait === wait) open = undefined;
+    resolve({ answer: answer.value });
     await desk.deliverOutbox(await desk.read());
     return true;
   }
 
   return {
-    ask(callId, question) {
-      const turnOf = queue.then(() => askOne(callId, question));
+    ask(callId, question, stop) {
+      const turnOf = queue.then(() => askOne(callId, question, stop));
       queue = turnOf.catch(() => undefined);
       return turnOf;
     },
     async look(reading) {
-      const card = open && openCards(open.wait)[0];
-      if (!card) return false;
+      const asked = open;
+      const card = asked && openCards(asked.wait)[0];
+      if (!asked || !card) return false;
       const press = reading.items.find(
         (item): item is Extract<NumberedItem, { kind: 'choice' }> =>
           item.kind === 'choice' && item.choice === card.choice,
       );
       const pressed = press && pressedAnswer(card, press.option, press.person, texts);
-      if (press && pressed) return settle(new Map([[card.choice, pressed]]), [press.seq], true);
-      const text = viewInbox(reading.items).texts.find((one) => !one.queue && card.allowed.includes(one.person.id));
+      if (press && pressed) return settle(asked, pressed, { seqs: [press.seq], won: true, texts: [] });
+      const given = answeringTexts(reading, asked.wait, turn.stoppers);
+      const text = given.find(({ person }) => card.allowed.includes(person.id));
       if (!text) return false;
-      return settle(new Map([[card.choice, writtenAnswer(card, text.text, text.person, texts)]]), text.seqs, false);
+      const written = writtenAnswer(card, text.text, text.person, texts);
+      const taken = [{ messageId: text.messageId, person: text.person.id }];
+      return settle(asked, written, { seqs: text.seqs, won: false, texts: taken });
     },
     async close() {
       closed = true;
-      if (!open) return;
-      const { wait } = open;
-      const given = new Map(wait.cards.map(({ choice }) => [choice, { value: '', line: texts.cancelled, by: '' }]));
-      const { resolve } = open;
-      open = undefined;
-      resolve({});
-      await closeHeld(desk, withAnswers(wait, given), texts);
+      giveUp();
+      await queue;
     },
   };
+}
+
+/** What the answer was made of. */
+interface Taken {
+  readonly seqs: readonly number[];
+  /** A press: the person was told that it counts. */
+  readonly won: boolean;
+  readonly texts: readonly TakenText[];
 }
 
 /** Closes the card of a question whose call is gone: no buttons, and a line that says so. */
@@ -119,6 +135,6 @@ export async function closeHeld(desk: Desk, wait: Waiting, texts: TextTable): Pr
   });
 }
 
-function withHeld(state: Desk['state'], held: Waiting | null): Desk['state'] {
-  return { ...state, turn: state.turn && { ...state.turn, held } };
+function withHeld(state: Desk['state'], held: Waiting | null, texts: readonly TakenText[] = []): Desk['state'] {
+  return { ...state, turn: state.turn && withTaken({ ...state.turn, held }, texts) };
 }

@@ -14,6 +14,7 @@ import { type ConversationState, parseState, runMark, type Turn } from './conver
 import { createDesk, type Desk } from './desk.js';
 import { setHeadAside } from './poison.js';
 import { keepRunDetails } from './run-details.js';
+import { EMPTY_RECORD } from './run-record.js';
 import { openSession, type Session, viewInbox } from './session.js';
 import { handleStop } from './stops.js';
 import { repairStrays } from './strays.js';
@@ -193,7 +194,7 @@ export function createRunProcessor(
       text: text.text,
       filesLeftOut: (text.attachments?.length ?? 0) > 0,
       startedAt: reading.now,
-      ...{ waiting: null, held: null, record: { steps: [], omitted: 0 } },
+      ...{ waiting: null, held: null, record: EMPTY_RECORD },
       taken: [],
       stoppers: [text.person.id, ...(spec?.approvers ?? []), ...(spec?.admins ?? [])],
       people: [],

@@ -10,6 +10,8 @@ const step = z.discriminatedUnion('kind', [
     ...{ kind: z.literal('request'), ...base, ...within },
     ...{ model: z.string(), source: z.enum(['agent', 'compression', 'tool']), finishReason: z.string() },
     ...{ inputTokens: z.number(), outputTokens: z.number() },
+    /** The vendor's id of the request. */
+    requestId: z.string().optional(),
   }),
   z.object({
     ...{ kind: z.literal('tool'), ...base, ...within },
@@ -19,6 +21,16 @@ const step = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('note'), ...base, ...within, text: z.string() }),
 ]);
 
+/** Requests of all models and their tokens; the cost is theirs and that of tools. */
+const total = z.object({
+  requests: z.number().int(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  cost: z.number(),
+});
+
+const NOTHING: z.infer<typeof total> = { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
+
 /**
  * What a run did, step by step: requests, tools, refusals, compression, those of sub-agents with the call they belong
  * to. Committed with the run, so a take-over goes on with it; arguments and results only by their beginning.
@@ -27,9 +39,13 @@ export const runRecord = z.object({
   steps: z.array(step),
   /** Further steps that were not kept. */
   omitted: z.number().int(),
+  /** Of all steps, also of those that were not kept. */
+  total: total.default(NOTHING),
 });
 
 export type RunRecord = z.infer<typeof runRecord>;
+
+export const EMPTY_RECORD: RunRecord = { steps: [], omitted: 0, total: NOTHING };
 type Step = z.infer<typeof step>;
 
 const KEPT = { steps: 300, text: 200 } as const;
@@ -42,19 +58,32 @@ export function withEvent(record: RunRecord, event: AgentEvent, round: number): 
   return {
     steps: [...record.steps, ...steps.slice(0, room)],
     omitted: record.omitted + Math.max(0, steps.length - room),
+    total: steps.reduce(counted, record.total),
+  };
+}
+
+function counted(sum: RunRecord['total'], step: Step): RunRecord['total'] {
+  const cost = sum.cost + step.cost;
+  if (step.kind !== 'request') return { ...sum, cost };
+  const { inputTokens, outputTokens } = step;
+  return {
+    requests: sum.requests + 1,
+    inputTokens: sum.inputTokens + inputTokens,
+    outputTokens: sum.outputTokens + outputTokens,
+    cost,
   };
 }
 
 function stepsOf(event: AgentEvent, round: number, inside: { callId?: string; agent?: string }): Step[] {
   switch (event.type) {
     case 'request.finished': {
-      const { model, source, finishReason, milliseconds, cost, usage, callId } = event;
+      const { model, source, finishReason, milliseconds, cost, usage, callId, requestId } = event;
       const { inputTokens, outputTokens } = usage;
       const owner = inside.callId === undefined && callId !== undefined ? { callId } : inside;
       return [
         {
           ...{ kind: 'request', round, milliseconds: Math.round(milliseconds), cost, ...owner },
-          ...{ model, source, finishReason, inputTokens, outputTokens },
+          ...{ model, source, finishReason, inputTokens, outputTokens, ...(requestId && { requestId }) },
         },
       ];
     }

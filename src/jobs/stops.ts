@@ -1,5 +1,6 @@
 import type { AgentSpec } from '../core/agent/agent-spec.js';
 import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
+import { planView } from '../core/plan/checklist.js';
 import type { Reading } from '../core/ports/store.js';
 import type { Texts } from '../core/ports/texts.js';
 import { shownText } from './answer-text.js';
@@ -55,6 +56,7 @@ function stoppedAnswer(
   line: string,
   { unfinished, agent }: { unfinished: UnfinishedTurn | undefined; agent: AgentSpec | undefined },
 ): OutboxEntryBody {
+  const plan = (unfinished?.turn ?? turn).state?.plan?.plan;
   return {
     v: 1,
     kind: 'answer',
@@ -62,6 +64,7 @@ function stoppedAnswer(
     place: { ...turn.place },
     state: 'stopped',
     markdown: unfinished ? unfinished.text : shownText(turn, agent),
+    ...(plan ? { plan: planView(plan) } : {}),
     footer: line,
   };
 }

@@ -4,11 +4,10 @@ import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
 import type { Reading } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
 import { cardEntry, expiredAnswer, newChoiceId, pressedAnswer, writtenAnswer } from './cards.js';
-import { answerControl, type ControlOptions, cancelControl } from './controls.js';
-import { type ConversationState, endTurn, runMark, type Turn } from './conversation-state.js';
+import { answerControl, type ControlMessage, type ControlOptions, cancelControl, isAside } from './controls.js';
+import { type ConversationState, endTurn, runMark, type Turn, withTaken } from './conversation-state.js';
 import type { Desk } from './desk.js';
-import { viewInbox } from './session.js';
-import { type Card, type CardAnswer, openCards, type Waiting, withAnswers } from './waiting.js';
+import { answeringTexts, type Card, type CardAnswer, isNew, openCards, type Waiting, withAnswers } from './waiting.js';
 
 export type SuspensionOptions = Omit<ControlOptions, 'reading'>;
 
@@ -64,12 +63,14 @@ async function takeControl(
   options: SuspensionOptions,
 ): Promise<boolean> {
   const { texts } = options;
-  const item = reading.items.find((one) => one.kind === 'control');
-  if (!item) return false;
-  if (item.control !== 'new') {
-    await answerControl(desk, item, { ...options, reading });
+  const aside = reading.items.find(isAside);
+  if (aside) {
+    await answerControl(desk, aside, { ...options, reading });
     return true;
   }
+  const item = reading.items.find((one): one is ControlMessage => isNew(one, turn.stoppers));
+  // An answer that came before it is one.
+  if (!item || answerOf(turn, reading)) return false;
   // To begin anew is to give the question up.
   const entry = cardEntry(closedCards(turn.waiting, texts.for(item.locale)), turn, texts.for(turn.locale));
   const closing = openCards(turn.waiting).map(({ choice }) => choice);
@@ -78,21 +79,29 @@ async function takeControl(
 }
 
 async function takeText(desk: Desk, turn: WaitingTurn, reading: Reading, options: SuspensionOptions): Promise<boolean> {
+  const found = answerOf(turn, reading);
+  if (!found) return false;
+  const { text, cards } = found;
   const texts = options.texts.for(turn.locale);
+  const answers = new Map(cards.map((card) => [card.choice, writtenAnswer(card, text.text, text.person, texts)]));
+  // Known from now on: an edit of it is a correction.
+  const taking = withTaken(turn, [{ messageId: text.messageId, person: text.person.id }]);
+  await decide(desk, { ...taking, waiting: turn.waiting }, reading, { answers, spoilt: [], ack: text.seqs, options });
+  return true;
+}
+
+/** The first text that answers something, and what it answers. */
+function answerOf(turn: WaitingTurn, reading: Reading) {
   const mayAnswer = (person: string, card: Card): boolean =>
     card.kind === 'approval' ? person === turn.starter.id : card.allowed.includes(person);
-  for (const text of viewInbox(reading.items).texts) {
-    if (text.queue) continue;
+  for (const text of answeringTexts(reading, turn.waiting, turn.stoppers)) {
     const open = openCards(turn.waiting).filter((card) => mayAnswer(text.person.id, card));
     // A question goes before approvals: a text is its natural answer, while for them it can only be a no.
     const question = open.find(({ kind }) => kind !== 'approval');
     const cards = question ? [question] : open;
-    if (cards.length === 0) continue;
-    const answers = new Map(cards.map((card) => [card.choice, writtenAnswer(card, text.text, text.person, texts)]));
-    await decide(desk, turn, reading, { answers, spoilt: [], ack: text.seqs, options });
-    return true;
+    if (cards.length > 0) return { text, cards };
   }
-  return false;
+  return undefined;
 }
 
 async function takeExpiry(
@@ -101,10 +110,14 @@ async function takeExpiry(
   reading: Reading,
   options: SuspensionOptions,
 ): Promise<boolean> {
-  const due = openCards(turn.waiting).filter(({ expiresAt }) => expiresAt <= reading.now);
+  const open = openCards(turn.waiting);
+  const due = open.filter(({ expiresAt }) => expiresAt <= reading.now);
   if (due.length === 0) return false;
   const texts = options.texts.for(turn.locale);
-  const answers = new Map(due.map((card) => [card.choice, expiredAnswer(card, texts)]));
+  // A question without an answer ends the run: nothing else is left to decide.
+  const ends = due.some(({ kind }) => kind !== 'approval');
+  const given = (card: Card) => (due.includes(card) ? expiredAnswer(card, texts) : givenUp(texts));
+  const answers = new Map((ends ? open : due).map((card) => [card.choice, given(card)]));
   await decide(desk, turn, reading, { answers, spoilt: [], ack: [], options });
   return true;
 }
@@ -176,22 +189,28 @@ function withoutPlan(turn: WaitingTurn): OutboxEntryBody[] {
   return [{ v: 1, kind: 'answer', slot: `a${turn.answer}`, place: { ...turn.place }, state: 'final', markdown }];
 }
 
-/** Every call that still waits gets a result that says nobody answered; the chain stays whole. */
+/** Every call that still waits gets a result that says what became of it; the chain stays whole. */
 export function cancelledTurn(turn: Turn): Turn {
   const state = structuredClone(turn.state);
-  for (const { kind, callId, answer } of turn.waiting?.cards ?? []) {
-    if (!state) break;
-    const denied =
-      kind === 'approval' ? 'Not run: cancelled before it was approved.' : 'Cancelled: no answer was given.';
-    writeResult(state.loop, callId, kind !== 'approval' && answer?.value ? answer.value : denied);
-  }
-  return { ...turn, ...(state && { state }), waiting: null };
+  if (!state) return { ...turn, waiting: null };
+  for (const card of turn.waiting?.cards ?? []) writeResult(state.loop, card.callId, cancelledResult(card));
+  for (const { callId } of state.answers) writeResult(state.loop, callId, 'Stopped before this call went on.');
+  return { ...turn, state, waiting: null };
+}
+
+function cancelledResult({ kind, answer }: Card): string {
+  if (kind !== 'approval') return answer?.value || 'Cancelled: no answer was given.';
+  if (answer?.value === 'deny') return `Denied: ${answer.reason ?? ''}`;
+  return answer?.value ? 'Approved, but not run: cancelled before.' : 'Not run: cancelled before it was approved.';
 }
 
 /** The cards as they look when the question was given up. */
 export function closedCards(wait: Waiting, texts: TextTable): Waiting {
-  const line = texts.cancelled;
-  return withAnswers(wait, new Map(openCards(wait).map(({ choice }) => [choice, { value: '', line, by: '' }])));
+  return withAnswers(wait, new Map(openCards(wait).map(({ choice }) => [choice, givenUp(texts)])));
+}
+
+function givenUp(texts: TextTable): CardAnswer {
+  return { value: '', line: texts.cancelled, by: '' };
 }
 
 function withGrants(

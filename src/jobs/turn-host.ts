@@ -11,7 +11,7 @@ import type { Logger } from '../core/ports/logger.js';
 import type { UsageEntry } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
 import { answerText } from './answer-text.js';
-import type { Turn } from './conversation-state.js';
+import { type TakenText, type Turn, withTaken } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import { createQuestions, type Questions } from './questions.js';
 import type { RunRecord } from './run-record.js';
@@ -38,6 +38,7 @@ export interface PendingBoundary {
   readonly acks: readonly number[];
   readonly usage: readonly UsageEntry[];
   readonly closed: readonly OutboxEntryBody[];
+  readonly taken: readonly TakenText[];
 }
 
 /** The job side of one run: takes steering from the inbox, commits boundaries, shows the answer while it grows. */
@@ -58,7 +59,7 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
   const screen = createTurnScreen({ ...options, plan: plan ? planView(plan) : undefined, onSuperseded: options.end });
   const questions = createQuestions(options);
   let acks: number[] = [];
-  let taken: { messageId: string; person: string }[] = [];
+  let taken: TakenText[] = [];
   let closed: OutboxEntryBody[] = [];
 
   async function takeTexts(state: TurnState): Promise<Steering | undefined> {
@@ -100,12 +101,7 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
       (before) => ({
         ...before,
         answers: answer,
-        turn: before.turn && {
-          ...before.turn,
-          ...{ state: stored, record, answer, answerFrom },
-          taken: [...before.turn.taken, ...texts.map((t) => t.messageId)],
-          people: [...new Set([...before.turn.people, ...texts.map((t) => t.person)])],
-        },
+        turn: before.turn && withTaken({ ...before.turn, state: stored, record, answer, answerFrom }, texts),
       }),
       boundary,
     );
@@ -116,7 +112,7 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
     takeSteering: takeTexts,
     save,
     texts: options.texts,
-    ask: (callId, question) => questions.ask(callId, question),
+    ask: (callId, question, stop) => questions.ask(callId, question, stop),
     onEvent(event) {
       ledger.onEvent(event);
       screen.onEvent(event);
@@ -133,9 +129,10 @@ export function createTurnHost(options: TurnHostOptions): JobTurnHost {
     },
     takePending() {
       closed.push(...screen.takeClosed());
-      const pending = { acks, usage: ledger.takeUsage(), closed };
+      const pending = { acks, usage: ledger.takeUsage(), closed, taken };
       acks = [];
       closed = [];
+      taken = [];
       return pending;
     },
     close: () => screen.close(),

@@ -1,6 +1,7 @@
 import type { AgentSpec } from '../core/agent/agent-spec.js';
 import type { AgentEvent } from '../core/agent/events.js';
 import { type McpSource, runTurn, type TurnResult } from '../core/agent/run-turn.js';
+import { writeResult } from '../core/agent/transcript.js';
 import type { OutboxEntryBody } from '../core/chat/outbox-entry.js';
 import { AbortedError, StoreError, SupersededError, ThreadloopError, toError } from '../core/errors.js';
 import type { Model } from '../core/llm/model.js';
@@ -13,7 +14,7 @@ import type { Texts, TextTable } from '../core/ports/texts.js';
 import { answerText, errorLine, noticeLine, usageLine } from './answer-text.js';
 import { cardEntry, choiceRows, waitFor } from './cards.js';
 import type { ControlOptions } from './controls.js';
-import { endTurn, runMark, type Turn } from './conversation-state.js';
+import { endTurn, runMark, type Turn, withTaken } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import { closeHeld } from './questions.js';
 import { keepRunDetails } from './run-details.js';
@@ -62,6 +63,7 @@ export function createTurnRunner(options: TurnRunnerOptions): TurnRunner {
     const turn = desk.state.turn;
     if (!turn) return undefined;
     const texts = options.texts.for(turn.locale);
+    if (turn.held) await closeHeld(desk, turn.held, texts);
     const agent = options.agent(turn.agent);
     const model = turn.model === undefined ? agent?.model : options.model(turn.model);
     if (!agent || !model) {
@@ -71,11 +73,13 @@ export function createTurnRunner(options: TurnRunnerOptions): TurnRunner {
       await keepRunDetails(options.store.records, { turn, finish: 'error' }, logger);
       return undefined;
     }
-    if (turn.held) await closeHeld(desk, turn.held, texts);
     const abort = new AbortController();
     const runSignal = AbortSignal.any([signal, abort.signal]);
     const now = options.now ?? Date.now;
-    const log = createRunLog({ logger: logger.child({ run: turn.id }), metrics: options.metrics, agent: agent.name });
+    const log = createRunLog({
+      ...{ logger: logger.child({ run: turn.id }), metrics: options.metrics, agent: agent.name },
+      resumed: turn.state !== undefined,
+    });
     const host = createTurnHost({
       ...{ desk, turn, agent, texts, logger: logger.child({ run: turn.id }), now },
       budgets: options.store.budgets,
@@ -112,11 +116,9 @@ export function createTurnRunner(options: TurnRunnerOptions): TurnRunner {
     const failure = result instanceof Error ? result : result.error;
     if (failure instanceof StoreError) throw failure;
     if (signal.aborted) throw new AbortedError(String(signal.reason));
+    await host.questions.close();
     const ending: Ending = { turn, agent, model, host, texts, result, logger };
-    if (abort.signal.aborted) {
-      await host.questions.close();
-      return unfinishedTurn(desk, ending);
-    }
+    if (abort.signal.aborted) return unfinishedTurn(desk, ending);
     if (!(result instanceof Error) && result.suspendedCalls.length > 0) {
       await suspend(desk, ending, result);
       return undefined;
@@ -148,19 +150,24 @@ function turnNow(desk: Desk, { turn, host, result }: Ending): Turn {
 }
 
 function unfinishedTurn(desk: Desk, ending: Ending): UnfinishedTurn {
-  const { host, model } = ending;
+  const { host, model, result } = ending;
   const { answer, text } = host.screen;
-  return { ...host.takePending(), answer, text, turn: turnNow(desk, ending), model: model.name };
+  const turn = turnNow(desk, ending);
+  // Stopped just before it would have waited: nobody is going to be asked.
+  const waits = result instanceof Error ? [] : result.suspendedCalls;
+  for (const { call } of waits)
+    if (turn.state) writeResult(turn.state.loop, call.id, 'Stopped before anybody was asked.');
+  return { ...host.takePending(), answer, text, turn, model: model.name };
 }
 
 /** The run waits for a person: the text so far stands, the cards follow it, and no worker is busy with it. */
 async function suspend(desk: Desk, ending: Ending, result: TurnResult): Promise<void> {
   const { agent, model, host, texts } = ending;
   const pending = host.takePending();
-  const { now } = await desk.read();
-  const running = turnNow(desk, ending);
+  const { now, seen } = await desk.read();
+  const running = withTaken(turnNow(desk, ending), pending.taken);
   const text = agent.showAnswer ? host.finalText(result.state, false) : '';
-  const context = { turn: running, agent, texts, now };
+  const context = { turn: running, agent, texts, now, seen };
   const wait = waitFor(result.suspendedCalls, { state: result.turn, above: text }, context);
   const turn: Turn = { ...running, waiting: wait };
   await desk.commit((state) => ({ ...state, answers: turn.answer, turn }), {

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import type { NumberedItem } from '../core/chat/message.js';
+import type { Reading } from '../core/ports/store.js';
+import { type InboxView, viewInbox } from './session.js';
 
 /** One button. `id` is short and plain, as platforms want it; `value` is what the choice means. */
 const option = z.object({
@@ -45,6 +48,8 @@ export const waiting = z.object({
   /** The slot of the message that shows the cards. */
   slot: z.string(),
   since: z.number(),
+  /** Number of the last item there was when it was asked: nothing up to it was written in answer to it. */
+  after: z.number().int().default(0),
   /** The answer that stands above, as people see it. */
   above: z.string(),
   cards: z.array(card).min(1),
@@ -63,6 +68,24 @@ export function openCards({ cards }: Waiting): readonly Card[] {
 export function withAnswers(wait: Waiting, answers: ReadonlyMap<string, CardAnswer>): Waiting {
   const cards = wait.cards.map((one) => ({ ...one, answer: one.answer ?? answers.get(one.choice) ?? null }));
   return { ...wait, cards };
+}
+
+/**
+ * Waiting texts that may answer, oldest first: those that came after the question. Earlier ones, those that asked to
+ * queue, and what stands behind a `/new` of one of `stoppers` mean something else.
+ */
+export function answeringTexts(
+  { items }: Reading,
+  { after }: Waiting,
+  stoppers: readonly string[],
+): InboxView['texts'] {
+  const border = items.find((item) => isNew(item, stoppers))?.seq ?? Infinity;
+  return viewInbox(items).texts.filter(({ seq, queue }) => !queue && seq > after && seq < border);
+}
+
+/** A `/new` that may end the run: whoever may not stop it cannot end it this way either, and waits for its end. */
+export function isNew(item: NumberedItem, stoppers: readonly string[]): boolean {
+  return item.kind === 'control' && item.control === 'new' && stoppers.includes(item.person.id);
 }
 
 /** When the next open card expires; null when none is open. */

@@ -107,6 +107,20 @@ describe('an approval', () => {
     expect(reader.state().grants).toEqual([{ tool: 'remove', by: 'fake:1' }]);
   });
 
+  it('is for that call alone, also when the model server gives the next one the same id', async () => {
+    const { reader, done } = await held({
+      script: [{ calls: [removal('call_0', 'a')] }, { calls: [removal('call_0', 'b')] }, { text: 'Done.' }],
+    });
+    await reader.press('Once');
+    await reader.run();
+    expect(done).toEqual(['a']);
+    expect(reader.buttons()).toEqual(['Once', 'Always here', 'Deny']);
+    await reader.press('Deny');
+    await reader.run();
+    expect(done).toEqual(['a']);
+    expect(reader.model.requests[2]?.messages.at(-1)).toMatchObject({ content: 'Denied: the person said no' });
+  });
+
   it('is decided call by call, all in one card, and the allowed ones run in the order of the model', async () => {
     const { reader, done } = await held({
       script: [{ calls: [removal('r1', 'a'), removal('r2', 'b'), removal('r3', 'c')] }, { text: 'Done.' }],

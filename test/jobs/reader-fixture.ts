@@ -4,10 +4,10 @@ import { type Control, conversationKey, type InboxItem, type Person } from '../.
 import { type OutboxEntryBody, outboxEntry } from '../../src/core/chat/outbox-entry.js';
 import { createTexts } from '../../src/core/chat/texts/index.js';
 import type { Model } from '../../src/core/llm/model.js';
-import type { Commit, ConversationStore } from '../../src/core/ports/store.js';
+import type { Commit, ConversationStore, Records } from '../../src/core/ports/store.js';
 import type { Tool } from '../../src/core/tools/tool.js';
 import { type ConversationState, conversationState } from '../../src/jobs/conversation-state.js';
-import { createRunProcessor } from '../../src/jobs/run-processor.js';
+import { createRunProcessor, type RunProcessorOptions } from '../../src/jobs/run-processor.js';
 import { type Script, type ScriptedModel, scriptedModel } from '../core/agent/scripted-model.js';
 import { agentSpec } from '../fakes/agent-spec.js';
 import { createMemoryRelay } from '../fakes/memory-board.js';
@@ -24,6 +24,8 @@ export const bob: Person = { id: 'fake:2', name: 'Bob' };
 
 export interface ReaderOptions {
   readonly script?: Script;
+  /** Of the scripted model; free by default. */
+  readonly price?: Model['price'];
   readonly agent?: Partial<AgentSpec>;
   readonly tools?: readonly Tool[];
   /** Methods put over the fake platform's own. */
@@ -31,6 +33,11 @@ export interface ReaderOptions {
   readonly pageLength?: number;
   /** What `/model` can choose. */
   readonly models?: Readonly<Record<string, Model>>;
+  /** Runs before and after each call of the store that the reader makes; a test acts in the middle of a step there. */
+  readonly atStore?: (step: string) => Promise<void> | void;
+  /** Other agents by name, for sub-agents. */
+  readonly agents?: Readonly<Record<string, AgentSpec>>;
+  readonly mcp?: RunProcessorOptions['mcp'];
   /** All stop hints are lost. */
   readonly deaf?: boolean;
   /** Not configured in this process. */
@@ -55,6 +62,7 @@ export interface Reader {
   readonly added: readonly string[];
   /** Successful commits of the reader, in order. */
   readonly commits: readonly Commit[];
+  readonly records: Records;
   accept(item: InboxItem): Promise<void>;
   /** A text of a person; gives the platform's id of it. */
   say(text: string, saying?: Saying): Promise<string>;
@@ -97,7 +105,7 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
   const marks: { messageId: string; mark: string }[] = [];
   const added: string[] = [];
   const commits: Commit[] = [];
-  const script = scriptedModel(options.script ?? [{ text: 'Hello.' }]);
+  const script = scriptedModel(options.script ?? [{ text: 'Hello.' }], options.price);
   let request = new AbortController().signal;
   const model: ScriptedModel = {
     ...script,
@@ -113,20 +121,24 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
   const adapter: Adapter<string> = { ...plain, ...options.adapter?.(plain) };
   const process = createRunProcessor({
     store: {
-      conversations: {
-        ...store,
-        async commit(one, epoch, commit) {
-          const result = await store.commit(one, epoch, commit);
-          if (result === 'ok') commits.push(commit);
-          return result;
+      conversations: watched(
+        {
+          ...store,
+          async commit(one, epoch, commit) {
+            const result = await store.commit(one, epoch, commit);
+            if (result === 'ok') commits.push(commit);
+            return result;
+          },
         },
-      },
+        options.atStore,
+      ),
       budgets: { take: async () => 0 },
       records,
     },
     adapter: () => (options.missing === 'adapter' ? undefined : adapter),
     route: () => 'assistant',
-    agent: () => (options.missing === 'agent' ? undefined : agent),
+    agent: (name) => options.agents?.[name] ?? (options.missing === 'agent' ? undefined : agent),
+    mcp: options.mcp,
     model: (name) => options.models?.[name],
     names: { models: Object.keys(options.models ?? {}), mcpServers: [] },
     texts: createTexts('auto'),
@@ -138,7 +150,7 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
   let items = 0;
 
   const reader: Reader = {
-    ...{ key, store, model, metrics, logger, marks, added, commits },
+    ...{ key, store, model, metrics, logger, marks, added, commits, records },
     base({ as = ada, locale } = {}) {
       items += 1;
       const place = { platform: 'fake', account: 'lookup', space };
@@ -183,6 +195,25 @@ export function createReader(server: PlatformServer, options: ReaderOptions = {}
     phases: () => commits.flatMap((c) => (c.run === undefined ? [] : [c.run?.phase])),
   };
   return reader;
+}
+
+/** The calls a reader makes while it works, with `at` before (`>read`) and after each (`<read`). */
+function watched(store: ConversationStore, at: ReaderOptions['atStore']): ConversationStore {
+  if (!at) return store;
+  const around = async <Result>(name: string, call: () => Promise<Result>): Promise<Result> => {
+    await at(`>${name}`);
+    const result = await call();
+    await at(`<${name}`);
+    return result;
+  };
+  return {
+    ...store,
+    claim: (key) => around('claim', () => store.claim(key)),
+    read: (key, epoch) => around('read', () => store.read(key, epoch)),
+    commit: (key, epoch, commit) => around('commit', () => store.commit(key, epoch, commit)),
+    settle: (...args) => around('settle', () => store.settle(...args)),
+    check: (key, epoch) => around('check', () => store.check(key, epoch)),
+  };
 }
 
 /** The buttons as the newest commit of each card left them. */

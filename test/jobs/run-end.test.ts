@@ -84,6 +84,26 @@ describe('what people see of a run', () => {
     }
   });
 
+  it.each(['tools', 'plan', 'chat'] as const)('says when the whole answer was withheld: %s', async (mode) => {
+    const reader = createReader(server, { agent: { mode }, script: [{ finishReason: 'content_filter' }] });
+    await reader.say('Hi');
+    await reader.run();
+    expect(reader.shown()).toEqual(['The model provider withheld the rest of this answer.']);
+    expect(historyOf(reader)).toEqual(['user: Hi']);
+  });
+
+  it('says below the text that stands that the plan was not finished', async () => {
+    const reader = createReader(server, {
+      agent: { mode: 'plan' },
+      script: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }],
+    });
+    await reader.say('make a plan first, then write');
+    await reader.run();
+    expect(reader.shown()).toEqual([expect.stringMatching(/^Three\.\n\nI could not finish the plan/)]);
+    expect(reader.entries().at(-1)?.state).toBe('error');
+    expect(historyOf(reader)).toEqual(['user: make a plan first, then write', 'assistant: Three.']);
+  });
+
   it('says when the limit of rounds was reached', async () => {
     const reader = createReader(server, {
       tools: [look()],

@@ -39,6 +39,8 @@ export type AgentEvent =
       readonly milliseconds: number;
       /** The call this request was made for; absent for the agent's own. */
       readonly callId?: string | undefined;
+      /** The vendor's id of the request, for questions to the vendor; '' when it gave none. */
+      readonly requestId: string;
     }
   /** What permissions said about a call that did not simply run. */
   | {

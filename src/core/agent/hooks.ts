@@ -20,7 +20,12 @@ export interface ToolResult {
 /** May this call run now? `suspend` ends the run as `approval` after the round's other calls ran. */
 export type ToolDecision =
   | { readonly decision: 'run' }
-  | { readonly decision: 'deny'; readonly reason: string }
+  | {
+      readonly decision: 'deny';
+      readonly reason: string;
+      /** What a person said about it: the model hears this instead of the reason, logs never do. */
+      readonly words?: string | undefined;
+    }
   | { readonly decision: 'suspend'; readonly reason?: string };
 
 /** May the run end with this text? `feedback` becomes a user message and the loop goes on; `error` ends the run. */

@@ -102,7 +102,7 @@ function listeners(run: ModelCaller) {
 /** Each request is priced on its own and summed: a price per tier of a sum would be the wrong tier. */
 function account(run: ModelCaller, reply: ModelReply, milliseconds: number): void {
   const { usage: sums, round } = run.state;
-  const { usage, finishReason } = reply;
+  const { usage, finishReason, requestId } = reply;
   const cost = run.ownKey ? 0 : priceOf(usage, run.model.price);
   sums.inputTokens += usage.inputTokens;
   sums.outputTokens += usage.outputTokens;
@@ -110,7 +110,7 @@ function account(run: ModelCaller, reply: ModelReply, milliseconds: number): voi
   sums.requests += 1;
   const model = run.model.name;
   run.hooks.onEvent?.({
-    ...{ type: 'request.finished', source: 'agent', model, round, usage, cost, finishReason, milliseconds },
+    ...{ type: 'request.finished', source: 'agent', model, round, usage, cost, finishReason, milliseconds, requestId },
   });
 }
 

@@ -14,7 +14,9 @@ import type { TurnState } from './turn-state.js';
  * compression will look after are all there; otherwise the oldest groups give way to the window (seed 000, 3.1).
  */
 export async function openingState(input: TurnInput, schemas: readonly ToolSchema[]): Promise<TurnState> {
-  const { agent, model, text, summary, signal } = input;
+  const { agent, model, text, signal } = input;
+  // Compression switched off shows the model the originals, which are all still there (seed 001).
+  const summary = agent.compressHistory ? input.summary : null;
   const quotes = agent.mode === 'chat' ? await agent.knowledge?.search(text, signal) : undefined;
   const placed = quotes === undefined ? { user: text } : placeQuotes({ quotes, ...agent.quotes, question: text });
   const system = systemPrompt(input, schemas, placed.system);

@@ -6,7 +6,7 @@ import { requiresPlan } from '../plan/require-plan.js';
 import { applyPlanUpdate, type PlanState } from '../plan/state.js';
 import { runStopGate } from '../plan/stop-gate.js';
 import { updatePlanSchema } from '../plan/update-plan.js';
-import type { AgentLoopHooks, Steering, StopDecision, ToolResult } from './hooks.js';
+import type { AgentLoopHooks, Steering, StopDecision, ToolCallContext, ToolResult } from './hooks.js';
 
 /** The plan level's own tools; no business tool may have their names. */
 export const PLAN_TOOLS = [askAgentSchema, updatePlanSchema] as const;
@@ -49,6 +49,7 @@ export interface PlanAgentOptions {
 export function planAgentHooks(options: PlanAgentOptions): AgentLoopHooks {
   const { state, tools, canAsk, maxRejections, onEvent } = options;
   const internal = [...(canAsk ? [askAgentSchema] : []), updatePlanSchema];
+  const resume = tools.onRunInteractiveTool;
   /** One question at a time: a second one in the same round gets an answer that says so. */
   let askedInRound: string | undefined;
 
@@ -92,6 +93,12 @@ export function planAgentHooks(options: PlanAgentOptions): AgentLoopHooks {
       state.dirty = true;
       return tools.onRunTool(call, context);
     },
+    ...(resume && {
+      onRunInteractiveTool(call: ToolCall, answer: string, context: ToolCallContext) {
+        state.dirty = true;
+        return resume(call, answer, context);
+      },
+    }),
     async onStopCandidate(): Promise<StopDecision> {
       const gate = runStopGate(state);
       if (gate.allow) return { decision: 'allow' };

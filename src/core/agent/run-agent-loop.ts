@@ -12,7 +12,7 @@ import {
   type ToolRound,
   type ToolRunner,
 } from './tool-calls.js';
-import { appendReply, closeOpenCalls, lastText, stored } from './transcript.js';
+import { appendReply, closeOpenCalls, lastText, stored, writeResult } from './transcript.js';
 
 const DEFAULTS = { maxIterations: 15, batchToolSize: 1 } as const;
 
@@ -185,6 +185,8 @@ async function afterAnswer(run: LoopRun, reply: ModelReply): Promise<AgentLoopRe
 /** Nothing came back: asked once more, plainly and without tools; then an honest end with what stands, if anything. */
 async function afterEmptyReply(run: LoopRun, reply: ModelReply): Promise<AgentLoopResult | undefined> {
   const { state, hooks, model } = run;
+  // Withheld as a whole: asking again would not help, and that is what people are told.
+  if (reply.finishReason === 'content_filter') return endUnlessSteered(run, reply.finishReason);
   if (!state.emptyRetried) {
     state.emptyRetried = true;
     return undefined;
@@ -235,10 +237,9 @@ export function stopped(run: LoopRun): AgentLoopResult {
   const { state, signal, draft } = run;
   if (signal.reason instanceof SupersededError) throw signal.reason;
   appendReply(state, draft, []);
-  const started = new Set(state.startedCalls);
-  closeOpenCalls(state, ({ id }) =>
-    started.has(id) ? 'Stopped while this call ran; its outcome is unknown.' : 'Stopped before this call ran.',
-  );
+  // Among them continued ones, which have a result that only says what they waited for.
+  for (const id of state.startedCalls) writeResult(state, id, 'Stopped while this call ran; its outcome is unknown.');
+  closeOpenCalls(state, () => 'Stopped before this call ran.');
   return end(run, { finish: 'stopped' });
 }
 

@@ -9,7 +9,7 @@ import type { Tool, ToolAnswer, ToolContext, ToolQuestion } from '../tools/tool.
 import type { Toolbox } from '../tools/toolbox.js';
 import type { AgentSpec } from './agent-spec.js';
 import { runChatTurn } from './chat-turn.js';
-import { createCompression } from './compression/compression.js';
+import { type Compression, createCompression } from './compression/compression.js';
 import { cutMiddle } from './compression/text-cut.js';
 import type { AgentEvent } from './events.js';
 import type { AgentLoopHooks, Steering, ToolDecision } from './hooks.js';
@@ -17,6 +17,7 @@ import { openingState } from './opening.js';
 import { PLAN_AGENT_BATCH, PLAN_TOOLS, planAgentHooks, steerPlan } from './plan-agent.js';
 import { type AgentLoopResult, runAgentLoop } from './run-agent-loop.js';
 import { needsMark, TOOL_AGENT_MAX_ITERATIONS, toolAgentHooks } from './tool-agent.js';
+import { closeOpenCalls, stored } from './transcript.js';
 import type { TurnState } from './turn-state.js';
 import { type OpenedToolbox, openToolbox } from './turn-toolbox.js';
 
@@ -31,8 +32,8 @@ export interface TurnHost {
   onEvent(event: AgentEvent): void;
   /** The gateway's own words in the person's language, for questions of tools. */
   readonly texts?: TextTable | undefined;
-  /** Asks a person while a call stays open; absent where nobody can be asked. */
-  ask?(callId: string, question: ToolQuestion): Promise<ToolAnswer>;
+  /** Asks a person while a call stays open, until `stop`; absent where nobody can be asked. */
+  ask?(callId: string, question: ToolQuestion, stop: AbortSignal): Promise<ToolAnswer>;
 }
 
 /** Tools of MCP servers as this run may see them. */
@@ -108,6 +109,8 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
     host.onEvent(event);
   };
   tellOpening(input, { state, toolbox, skipped: skipped() });
+  // Left by a former configuration of this agent: mode `chat` runs none, and a request must have their results.
+  if (agent.mode === 'chat') closeOpenCalls(state.loop, () => 'Not run: this agent has no tools any more.');
   const common = { model, state: state.loop, signal };
   const result =
     agent.mode === 'chat'
@@ -119,11 +122,7 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
           answers: state.answers,
           hooks: {
             ...levelHooks(input, { state, toolbox, onEvent }),
-            ...compression.hooks,
-            async compressToolResponse(call, content, loop, stop) {
-              const shorter = await compression.hooks.compressToolResponse(call, content, loop, stop);
-              return cutMiddle(shorter, toolbox?.catalog.get(call.name)?.maxResultChars ?? Infinity);
-            },
+            ...compressionHooks(compression, { state, toolbox, onEvent }, host),
             onEvent,
           },
         });
@@ -178,6 +177,29 @@ function levelHooks(input: TurnInput, { state, toolbox, onEvent }: Level): Agent
   }
 }
 
+/**
+ * The compression's hooks as a turn uses them: a summary is committed before the request it was made for, so that no
+ * span is summarised again when the process is lost; results are cut to what their tool allows.
+ */
+function compressionHooks({ hooks }: Compression, { state, toolbox, onEvent }: Level, host: TurnHost) {
+  return {
+    async onCompressContext(loop, signal, overflow) {
+      const { summary } = state.compression;
+      const shorter = await hooks.onCompressContext(loop, signal, overflow);
+      if (shorter && state.compression.summary !== summary) {
+        // After a take-over this round begins anew.
+        await host.save({ ...state, loop: { ...loop, messages: shorter.map(stored), round: loop.round - 1 } });
+        onEvent({ type: 'checkpoint', round: loop.round });
+      }
+      return shorter;
+    },
+    async compressToolResponse(call, content, loop, signal) {
+      const shorter = await hooks.compressToolResponse(call, content, loop, signal);
+      return cutMiddle(shorter, toolbox?.catalog.get(call.name)?.maxResultChars ?? Infinity);
+    },
+  } satisfies Compression['hooks'];
+}
+
 /** A person's decision beats everything but a rule that was made stricter meanwhile. */
 function decide(
   { agent, person, chat, grants, depth = 0 }: TurnInput,
@@ -191,8 +213,9 @@ function decide(
   const verdict = decidePermission({
     ...{ policy: agent.permissions, tool, argumentsJson: call.arguments, person, chat, grants },
   });
-  const decided = state.decisions[call.id];
-  if (decided?.decision === 'deny') return { decision: 'deny', reason: decided.reason };
+  // Ids are the model server's: one named like a method of every object has no decision.
+  const decided = Object.hasOwn(state.decisions, call.id) ? state.decisions[call.id] : undefined;
+  if (decided?.decision === 'deny') return { decision: 'deny', reason: 'not approved', words: decided.reason };
   if (verdict.decision !== 'ask') return verdict;
   if (decided) return { decision: 'run' };
   if (depth > 0) return { decision: 'deny', reason: `${verdict.reason}; a sub-agent cannot ask for approval` };

@@ -1,6 +1,8 @@
 import type { TextTable } from '../ports/texts.js';
-import type { Tool, ToolAnswer, ToolContext, ToolOutcome, ToolQuestion } from '../tools/tool.js';
+import type { CatalogContext } from '../tools/catalog.js';
+import type { Tool, ToolAnswer, ToolOutcome, ToolQuestion } from '../tools/tool.js';
 import type { Toolbox } from '../tools/toolbox.js';
+import { cutMiddle } from './compression/text-cut.js';
 import type { AgentEvent } from './events.js';
 import type { AgentLoopHooks, ToolCallContext } from './hooks.js';
 import type { TurnState } from './turn-state.js';
@@ -17,8 +19,8 @@ export interface ToolAgentOptions {
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Asks a person while a call stays open; absent where nobody can be asked. */
-  readonly ask?: ((callId: string, question: ToolQuestion) => Promise<ToolAnswer>) | undefined;
+  /** Asks a person while a call stays open, until `stop`; absent where nobody can be asked. */
+  readonly ask?: ((callId: string, question: ToolQuestion, stop: AbortSignal) => Promise<ToolAnswer>) | undefined;
   readonly texts?: TextTable | undefined;
   /** False where nobody can answer later: a tool that would wait is told so. */
   readonly canSuspend: boolean;
@@ -33,24 +35,29 @@ export type ToolAgentHooks = AgentLoopHooks & Pick<Required<AgentLoopHooks>, 'ge
 export function toolAgentHooks(options: ToolAgentOptions): ToolAgentHooks {
   const { toolbox, state, now, onEvent } = options;
 
-  function contextOf(callId: string, { signal }: ToolCallContext, resumeData?: unknown): ToolContext {
-    const { ask } = options;
-    return {
-      signal,
-      now,
-      callId,
-      resumeData,
-      onEvent,
-      texts: options.texts,
-      progress: (line) => onEvent({ type: 'tool.progress', callId, line }),
-      ...(ask && { ask: (question: ToolQuestion) => ask(callId, question) }),
-    };
+  /** Runs one call; what it still asks when it is over is taken back. */
+  async function during(
+    callId: string,
+    { signal, interrupted }: ToolCallContext,
+    work: (context: CatalogContext) => Promise<ToolOutcome>,
+  ): Promise<ToolOutcome> {
+    const { ask, texts } = options;
+    const ended = new AbortController();
+    const askUntil = (question: ToolQuestion, stop: AbortSignal = ended.signal): Promise<ToolAnswer> =>
+      ask?.(callId, question, AbortSignal.any([stop, ended.signal])) ?? Promise.resolve({});
+    const progress = (line: string): void => onEvent({ type: 'tool.progress', callId, line });
+    try {
+      return await work({
+        ...{ signal, now, callId, onEvent, texts, progress, interrupted },
+        ...(ask && { ask: askUntil }),
+      });
+    } finally {
+      ended.abort('the call is over');
+    }
   }
 
   /** Keeps what a suspended call needs to go on; the answer may come to another process. */
   function settle(callId: string, outcome: ToolOutcome): ToolOutcome {
-    state.answers = state.answers.filter((answer) => answer.callId !== callId);
-    delete state.interactive[callId];
     if (!outcome.suspend) return outcome;
     if (!options.canSuspend) return { content: 'Error: nobody can be asked here', failed: true };
     const { text = outcome.content, options: choices = [] } = outcome.question ?? {};
@@ -66,14 +73,19 @@ export function toolAgentHooks(options: ToolAgentOptions): ToolAgentHooks {
     canBatchTool: () => false,
     async onRunTool(call, context) {
       if (!toolbox) return { content: 'Error: this agent has no tools', failed: true };
-      const own = { ...contextOf(call.id, context), interrupted: context.interrupted };
-      return settle(call.id, await toolbox.catalog.run(call, own));
+      return settle(call.id, await during(call.id, context, (own) => toolbox.catalog.run(call, own)));
     },
     async onRunInteractiveTool(call, answer, context) {
+      const resumeData = state.interactive[call.id]?.resumeData;
+      // Before it runs: an answer is used once, also by a call that fails. A take-over has it from the last commit.
+      state.answers = state.answers.filter(({ callId }) => callId !== call.id);
+      delete state.interactive[call.id];
       if (!toolbox) return { content: 'Error: this agent has no tools', failed: true };
-      const data = state.interactive[call.id]?.resumeData;
-      const own = { ...contextOf(call.id, context, data), interrupted: context.interrupted };
-      return settle(call.id, await toolbox.catalog.resume(call, answer, own));
+      const resume = (own: CatalogContext) => toolbox.catalog.resume(call, answer, { ...own, resumeData });
+      const outcome = await during(call.id, context, resume);
+      // The kernel does not compress what came of an answer; the tool's own limit holds all the same.
+      const content = cutMiddle(outcome.content, toolbox.catalog.get(call.name)?.maxResultChars ?? Infinity);
+      return settle(call.id, { ...outcome, content });
     },
   };
 }

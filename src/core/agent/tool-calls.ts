@@ -120,8 +120,8 @@ async function runnableCalls(round: OpenRound, calls: readonly ToolCall[]): Prom
     else {
       const { decision, reason = 'waits for approval' } = verdict;
       hooks.onEvent?.({ type: 'tool.held', call, decision, reason });
-      if (decision === 'suspend') round.suspended.push({ call, kind: 'approval' });
-      else finishCall(round, call, { content: `Denied: ${reason}`, failed: true }, 0);
+      if (verdict.decision === 'suspend') round.suspended.push({ call, kind: 'approval' });
+      else finishCall(round, call, { content: `Denied: ${verdict.words ?? reason}`, failed: true }, 0);
     }
   }
   return runnable;
@@ -188,7 +188,9 @@ async function resultOf(work: () => Promise<ToolResult>, signal: AbortSignal): P
   } catch (thrown) {
     const error = toError(thrown);
     if (signal.aborted || error instanceof AbortedError || error instanceof SupersededError) throw error;
-    return { content: `Error: ${error.message}`.slice(0, ERROR_CHARACTERS), failed: true, skipCompression: true };
+    // Never half a surrogate pair: some vendors refuse every later request over one.
+    const content = `Error: ${error.message}`.slice(0, ERROR_CHARACTERS).replace(/[\ud800-\udbff]$/, '');
+    return { content, failed: true, skipCompression: true };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChatMessage, ToolCall } from '../llm/model.js';
+import { newCallId } from '../llm/tool-call-assembly.js';
 import type { LoopState } from './run-state.js';
 
 type StoredMessage = LoopState['messages'][number];
@@ -25,13 +26,23 @@ export function stored(message: ChatMessage): StoredMessage {
     : { role: 'assistant', content: message.content };
 }
 
-/** Appends what the model said to both chains. Some vendors reject empty assistant messages: none enters a chain. */
+/**
+ * Appends what the model said to both chains. Some vendors reject empty assistant messages: none enters a chain. Calls
+ * get ids of their own where they repeat older ones: servers that number the calls of each reply from 0 do that, and
+ * what people decide about a call is kept by its id.
+ */
 export function appendReply(state: LoopState, text: string, calls: readonly ToolCall[]): void {
   const content = text.trim() === '' ? '' : text;
   if (content === '' && calls.length === 0) return;
-  const message = stored({ role: 'assistant', content, ...(calls.length > 0 && { toolCalls: calls }) });
+  const toolCalls = withoutKnownIds(state, calls);
+  const message = stored({ role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) });
   state.messages.push(message);
   state.produced.push(message);
+}
+
+function withoutKnownIds({ messages, produced }: LoopState, calls: readonly ToolCall[]): readonly ToolCall[] {
+  const isKnown = ({ id }: ToolCall): boolean => ownerOf(messages, id) >= 0 || ownerOf(produced, id) >= 0;
+  return calls.map((call) => (isKnown(call) ? { ...call, id: newCallId() } : call));
 }
 
 /** The newest round's calls that have no result yet, and where its assistant message stands. */

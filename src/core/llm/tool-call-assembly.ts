@@ -89,9 +89,14 @@ function beginsAnother(call: OpenCall, piece: { id: string; name: string; silent
 /** Ids are unique within a reply: results are paired by them. */
 function finished(call: OpenCall, used: Set<string>): ToolCall {
   const given = call.id !== '' && !used.has(call.id);
-  const id = given ? call.id : `call_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+  const id = given ? call.id : newCallId();
   used.add(id);
   return { id, name: call.name, arguments: call.arguments.trim() === '' ? '{}' : call.arguments };
+}
+
+/** For a call whose own id is missing or taken: letters, digits and a length that vendors accept. */
+export function newCallId(): string {
+  return `call_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
 }
 
 function functionOf(piece: ToolCallPiece): { name: string; args: string } {

@@ -12,8 +12,11 @@ export interface ToolContext {
   readonly callId?: string | undefined;
   /** What the tool is doing, one short line for the status of the live message; untrusted text is fine. */
   readonly progress?: ((line: string) => void) | undefined;
-  /** A person answers while the call stays open; bounded by the caller. Absent where nobody can be asked. */
-  readonly ask?: ((question: ToolQuestion) => Promise<ToolAnswer>) | undefined;
+  /**
+   * A person answers while the call stays open; bounded by the caller. `stop`, or the end of the call, takes the question
+   * back. Absent where nobody can be asked.
+   */
+  readonly ask?: ((question: ToolQuestion, stop?: AbortSignal) => Promise<ToolAnswer>) | undefined;
   /** The gateway's own words in the person's language, for questions. */
   readonly texts?: TextTable | undefined;
   /** What a suspended call left for its continuation ({@link ToolOutcome.resumeData}). */

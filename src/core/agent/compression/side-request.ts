@@ -51,11 +51,11 @@ export async function askAside({ model, onEvent, now }: Desk, request: SideReque
       }),
       ended.promise,
     ]);
-    const { usage, finishReason } = reply;
+    const { usage, finishReason, requestId } = reply;
     const cost = priceOf(usage, model.price);
     onEvent({
       ...{ type: 'request.finished', source: 'compression', model: model.name, round, usage, cost, finishReason },
-      ...{ milliseconds: now() - began, callId },
+      ...{ milliseconds: now() - began, callId, requestId },
     });
     throwIfAborted(signal);
     return usable(reply);

@@ -50,7 +50,7 @@ export const chinese: TextTable = {
   done: '完成了，回答在上面。',
   attachmentsIgnored: '我目前只能读文字，附件没有查看。',
   question: '❓',
-  orWrite: '请点按钮，或直接回复您的答案。',
+  orWrite: '请点按钮，或直接回复你的答案。',
   answeredBy: (name, answer) => `✔ ${name}：${answer}`,
   askExpired: '一直没有收到回答，任务已结束。需要继续时请再发一条消息。',
   approvalFor: (tool) => `🔐 可以用以下参数运行 \`${tool}\` 吗？`,

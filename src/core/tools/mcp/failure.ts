@@ -45,6 +45,9 @@ const NOT_REACHED: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'its host does not answer',
 };
 
+/** Characters of a part of a path that is taken for a key; names of endpoints are shorter. */
+const SECRET_PART = 20;
+
 const needed = z.object({ elicitations: z.array(z.object({ url: z.string() })).min(1) });
 
 export interface FailureSource {
@@ -134,8 +137,16 @@ function linksOf(error: Error): string {
 
 /** Servers repeat what they were given: no configured header or variable may leave through an error text. */
 function withoutSecrets(text: string, { config }: FailureSource): string {
-  const values = Object.values(config.transport === 'stdio' ? config.env : config.headers);
-  if (config.transport === 'http') values.push(new URL(config.url).search.slice(1));
+  const values =
+    config.transport === 'stdio'
+      ? Object.values(config.env)
+      : [...Object.values(config.headers), ...addressSecrets(new URL(config.url))];
   const secrets = values.flatMap((value) => [value, ...value.split(/\s+/)]).filter((value) => value.length >= 6);
   return secrets.sort((a, b) => b.length - a.length).reduce((safe, secret) => safe.replaceAll(secret, '***'), text);
+}
+
+/** Many services put the key into the address of an endpoint: as a parameter, as a long part of its path. */
+function addressSecrets({ search, searchParams, pathname, username, password }: URL): string[] {
+  const parts = pathname.split('/').filter((part) => part.length >= SECRET_PART);
+  return [search.slice(1), ...searchParams.values(), ...parts, username, password];
 }

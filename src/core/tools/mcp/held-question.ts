@@ -37,7 +37,7 @@ export async function askWhileOpen(held: HeldQuestion): Promise<ElicitResult> {
     for (;;) {
       const question = nextQuestion(state, server.name, texts);
       if (!question) break;
-      const given = await Promise.race([ask(question).catch(() => undefined), over.promise]);
+      const given = await Promise.race([ask(question, over.signal).catch(() => undefined), over.promise]);
       state = answered(state, given?.answer, texts);
     }
   } finally {
@@ -47,19 +47,27 @@ export async function askWhileOpen(held: HeldQuestion): Promise<ElicitResult> {
   return state.responses[KEY] ?? { action: 'cancel' };
 }
 
-/** Resolves when the signal is aborted or the time is over. */
-function endOf(signal: AbortSignal, ms: number): { readonly promise: Promise<undefined>; stop(): void } {
+interface End {
+  readonly promise: Promise<undefined>;
+  readonly signal: AbortSignal;
+  stop(): void;
+}
+
+/** Comes when the signal is aborted or the time is over. */
+function endOf(signal: AbortSignal, ms: number): End {
+  const over = new AbortController();
   let stop = (): void => {};
   const promise = new Promise<undefined>((resolve) => {
     const timer = setTimeout(end, ms);
     function end(): void {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
+      over.abort('nobody answered in time');
       resolve(undefined);
     }
     stop = end;
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
   });
-  return { promise, stop: () => stop() };
+  return { promise, signal: over.signal, stop: () => stop() };
 }
