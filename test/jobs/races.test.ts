@@ -4,7 +4,8 @@ import { STEERING_PREFIX } from '../../src/core/agent/steering.js';
 import { defineTool } from '../../src/core/tools/tool.js';
 import { call, type Script, transcriptFaults } from '../core/agent/scripted-model.js';
 import { type PlatformServer, startPlatformServer } from '../fakes/platform/server.js';
-import { ada, asked, createReader, isSettled, type Reader, type ReaderOptions } from './reader-fixture.js';
+import { atEachStep, naming, settle } from './each-step.js';
+import { asked, createReader, isSettled, type Reader, type ReaderOptions } from './reader-fixture.js';
 
 /*
  * Races between people, the reader and its successors, and where each is tested. "At any step" is a sweep: the scene is
@@ -15,8 +16,8 @@ import { ada, asked, createReader, isSettled, type Reader, type ReaderOptions } 
  * | D4 merged, authors, 20 texts                         | steering-rows; 8,000 characters: test/core/agent/steering;   |
  * |                                                      | delivered twice by the platform: here                        |
  * | D5 stop first of all, drops what came before it      | stops.test; at any step: here                                |
- * | D9 waiting is data: resumed once, in any process     | ask-take-over.test; approvals: here, at any step             |
- * | D10 a text while something waits                     | ask.test, approvals.test; text against press: here           |
+ * | D9 waiting is data: resumed once, in any process     | ask-take-over.test; approvals: races-waiting, at any step    |
+ * | D10 a text while something waits                     | ask.test, approvals.test; text against press: races-waiting  |
  */
 
 let server: PlatformServer;
@@ -52,24 +53,7 @@ function acting(at: number, act: (reader: Reader) => Promise<unknown>, options: 
   return { reader, steps };
 }
 
-/** Plays a scene for each step there is; gives how many there were. */
-async function atEachStep(scene: (at: number) => Promise<{ steps: readonly string[] }>): Promise<number> {
-  const { steps } = await scene(0);
-  const points = Array.from({ length: steps.length }, (_, index) => index + 1);
-  const lanes = Array.from({ length: 6 }, async () => {
-    for (let at = points.shift(); at !== undefined; at = points.shift()) await scene(at);
-  });
-  await Promise.all(lanes);
-  return steps.length;
-}
-
-/** Wakes the reader up as long as there is something to do, as queue and sweeper would. */
-async function settle(reader: Reader): Promise<void> {
-  for (let claims = 0; claims < 5 && (await reader.store.summary(reader.key))?.busy; claims += 1) await reader.run();
-}
-
 const userTexts = (reader: Reader) => reader.state().history.flatMap((m) => (m.role === 'user' ? [m.content] : []));
-const naming = (texts: readonly string[], word: string) => texts.filter((text) => text.includes(word));
 
 describe('a text that comes at any step of a run', () => {
   it('steers it or starts the next turn, and is answered exactly once', async () => {
@@ -194,190 +178,5 @@ describe('a stop at any step of a run', () => {
     });
     // A stop after the answer was committed changes nothing about it; one before the turn began drops its text too.
     expect([...endings].sort()).toEqual(['final', 'stopped']);
-  });
-});
-
-const removal = call('r1', 'remove', '{"path":"a.txt"}');
-
-/** A reader whose model wants to remove a file, which needs approval; `done` is what was really removed. */
-function removing(options: Pick<ReaderOptions, 'atStore'> = {}) {
-  const done: string[] = [];
-  const remove = defineTool({
-    ...{ name: 'remove', description: 'Removes a file.', parameters: z.object({ path: z.string() }) },
-    async execute({ path }) {
-      done.push(path);
-      return `removed ${path}`;
-    },
-  });
-  const reader = createReader(server, {
-    tools: [remove],
-    script: ({ messages }) => (messages.at(-1)?.role === 'tool' ? { text: 'Done.' } : { calls: [removal] }),
-    agent: { permissions: { mode: 'ask', rules: [] } },
-    ...options,
-  });
-  return { reader, done };
-}
-
-describe('an approval', () => {
-  it('runs its call once although the process is lost at any step behind the press', async () => {
-    const count = await atEachStep(async (at) => {
-      const steps: string[] = [];
-      let resumed = false;
-      const { reader, done } = removing({
-        async atStore(step) {
-          if (resumed && steps.push(step) === at) await reader.store.claim(reader.key);
-        },
-      });
-      await reader.say('clean up');
-      await reader.run();
-      await reader.press('Once');
-      resumed = true;
-      await reader.run();
-      await settle(reader);
-      expect(done, `${at}: ${steps[at - 1]}`).toEqual(['a.txt']);
-      expect(reader.shown().at(-1)).toBe('Done.');
-      expect(reader.buttons()).toEqual([]);
-      return { steps };
-    });
-    expect(count).toBeGreaterThan(20);
-  });
-
-  it('that was pressed in time counts although it is read after its expiry', async () => {
-    const { reader, done } = removing();
-    await reader.say('clean up');
-    await reader.run();
-    expect(await reader.press('Once')).toBe('accepted');
-    reader.advance(25 * 3_600_000);
-    await reader.run();
-    expect(done).toEqual(['a.txt']);
-  });
-
-  it('is dropped by a stop that comes behind it before anybody looked', async () => {
-    const { reader, done } = removing();
-    await reader.say('clean up');
-    await reader.run();
-    expect(await reader.press('Once')).toBe('accepted');
-    await reader.control('stop');
-    await reader.run();
-    expect(done).toEqual([]);
-    expect(reader.phases().at(-1)).toBe('stopped');
-    expect(transcriptFaults(reader.state().history)).toEqual([]);
-    expect(await isSettled(reader)).toBe(true);
-  });
-});
-
-describe('text against press on one question', () => {
-  const options = ['staging', 'production', 'both'];
-  const question = { reason: 'It matters.', blockerType: 'ambiguous_goal', question: 'Where to?', options };
-  const asking = (over: Pick<ReaderOptions, 'atStore'> = {}) =>
-    createReader(server, {
-      agent: { mode: 'plan' },
-      script: ({ messages }) =>
-        messages.some(({ role }) => role === 'tool')
-          ? { text: 'Deployed.' }
-          : { calls: [call('q1', 'ask_agent', JSON.stringify(question))] },
-      ...over,
-    });
-  const answers = (reader: Reader) => reader.state().history.flatMap((m) => (m.role === 'tool' ? [m.content] : []));
-
-  it('a press that was accepted is the answer, also when a text was sent before it: the text steers', async () => {
-    for (const first of ['text', 'press'] as const) {
-      const reader = asking();
-      await reader.say('deploy');
-      await reader.run();
-      if (first === 'text') await reader.say('somewhere else');
-      expect(await reader.press('production')).toBe('accepted');
-      if (first === 'press') await reader.say('somewhere else');
-      await reader.run();
-      expect(answers(reader)).toEqual(['production']);
-      expect(asked(reader, 1)).toEqual(['deploy', `${STEERING_PREFIX}\nsomewhere else`]);
-      expect(await isSettled(reader)).toBe(true);
-    }
-  });
-
-  it('a press at any step while a text is taken: what the person was told holds, and nothing is lost', async () => {
-    const told = new Set<string>();
-    await atEachStep(async (at) => {
-      const steps: string[] = [];
-      let pressed = 'never';
-      let taking = false;
-      const reader: Reader = asking({
-        async atStore(step) {
-          if (!taking || steps.push(step) !== at) return;
-          pressed = reader.buttons().length > 0 ? await reader.press('production') : 'no button';
-        },
-      });
-      await reader.say('deploy');
-      await reader.run();
-      await reader.say('somewhere else');
-      taking = true;
-      await reader.run();
-      await settle(reader);
-      told.add(pressed);
-      const texts = reader.model.requests.flatMap((_, index) => asked(reader, index));
-      const what = `${at}: ${steps[at - 1]} ${pressed}`;
-      expect(answers(reader), what).toEqual([pressed === 'accepted' ? 'production' : 'somewhere else']);
-      expect(new Set(naming(texts, 'somewhere else')).size, what).toBe(pressed === 'accepted' ? 1 : 0);
-      expect(reader.shown().at(-1), what).toBe('Deployed.');
-      expect(await isSettled(reader), what).toBe(true);
-      return { steps };
-    });
-    expect(told).toContain('accepted');
-    expect(told).toContain('no button');
-  });
-
-  it.each(['a press', 'a text'] as const)(
-    '%s at any step while the question is asked is never overlooked',
-    async (way) => {
-      let given = 0;
-      await atEachStep(async (at) => {
-        const steps: string[] = [];
-        let told = 'never';
-        const reader: Reader = asking({
-          async atStore(step) {
-            if (steps.push(step) !== at || reader.buttons().length === 0) return;
-            if (way === 'a press') told = await reader.press('production');
-            else {
-              await reader.say('production');
-              told = 'accepted';
-            }
-          },
-        });
-        await reader.say('deploy');
-        await reader.run();
-        await settle(reader);
-        if (told === 'accepted') {
-          given += 1;
-          expect(answers(reader), `${at}: ${steps[at - 1]}`).toEqual(['production']);
-          expect(reader.shown().at(-1)).toBe('Deployed.');
-          expect(await isSettled(reader)).toBe(true);
-        } else expect(reader.phases().at(-1)).toBe('waiting');
-        return { steps };
-      });
-      expect(given).toBeGreaterThan(4);
-    },
-  );
-
-  it('a text that was on its way before the question was asked is no answer to it: it steers', async () => {
-    let calls = 0;
-    const reader: Reader = createReader(server, {
-      agent: { mode: 'plan' },
-      script: ({ messages }) => {
-        calls += 1;
-        if (messages.some(({ role }) => role === 'tool')) return { text: 'Deployed.' };
-        return {
-          calls: [call('q1', 'ask_agent', JSON.stringify(question))],
-          meanwhile: async () => void (calls === 1 && (await reader.say('in French please'))),
-        };
-      },
-    });
-    await reader.say('deploy');
-    await reader.run();
-    expect(reader.phases().at(-1)).toBe('waiting');
-    expect(reader.buttons()).toEqual(options);
-    await reader.press('both', { as: ada });
-    await reader.run();
-    expect(answers(reader)).toEqual(['both']);
-    expect(asked(reader, 1)).toEqual(['deploy', `${STEERING_PREFIX}\nin French please`]);
   });
 });
