@@ -162,7 +162,7 @@ async function decide(desk: Desk, turn: WaitingTurn, reading: Reading, decision:
       openChoices: redealt.map(({ choice, allowed, expiresAt }) => ({ id: choice, allowed, till: expiresAt })),
       ...(knowsTaken ? { knowsTaken } : {}),
       outbox: [...(next && over ? withoutPlan(turn) : []), cardEntry(wait, turn, texts)],
-      ...(over ? { run: runMark(turn, next ? 'running' : 'finished', turn.model ?? '', reading.now) } : {}),
+      ...(over ? { run: runMark(turn, next ? 'running' : 'finished', turn.model ?? options.choosable.defaultModel(turn.place), reading.now) } : {}),
     },
   );
 }
