@@ -149,6 +149,7 @@ async function decide(desk: Desk, turn: WaitingTurn, reading: Reading, decision:
   const over = openCards(wait).length === 0;
   const given = wait.cards.some(({ kind, answer }) => kind !== 'approval' && answer?.reason === 'expired');
   const next = over ? (given ? null : resumedTurn({ ...turn, waiting: wait })) : { ...turn, waiting: wait };
+  const model = turn.model ?? options.choosable.defaultModel(turn.place);
   await desk.commit(
     (state) => {
       const granted: ConversationState = { ...state, grants: withGrants(state.grants, grants) };
@@ -162,7 +163,7 @@ async function decide(desk: Desk, turn: WaitingTurn, reading: Reading, decision:
       openChoices: redealt.map(({ choice, allowed, expiresAt }) => ({ id: choice, allowed, till: expiresAt })),
       ...(knowsTaken ? { knowsTaken } : {}),
       outbox: [...(next && over ? withoutPlan(turn) : []), cardEntry(wait, turn, texts)],
-      ...(over ? { run: runMark(turn, next ? 'running' : 'finished', turn.model ?? options.choosable.defaultModel(turn.place), reading.now) } : {}),
+      ...(over ? { run: runMark(turn, next ? 'running' : 'finished', model, reading.now) } : {}),
     },
   );
 }
