@@ -251,8 +251,8 @@ describe('a stream that ends early', () => {
   });
 
   it('is alive while keep-alive comments come', async () => {
-    const server = await serve({ words: 9, fault: { kind: 'keep_alive', after: 3, everyMs: 40, times: 10 } });
-    const reply = await modelAt(server.url, { idleTimeoutMs: 200 }).request(request());
+    const server = await serve({ words: 9, fault: { kind: 'keep_alive', after: 3, everyMs: 100, times: 15 } });
+    const reply = await modelAt(server.url, { idleTimeoutMs: 1_200 }).request(request());
     expect(reply.text).toBe(numberedWords(9));
   });
 
