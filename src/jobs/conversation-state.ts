@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chatMessage, type LoopState, loopState } from '../core/agent/run-state.js';
 import { turnState } from '../core/agent/turn-state.js';
+import type { MessageItem } from '../core/chat/message.js';
 import { outboxEntry } from '../core/chat/outbox-entry.js';
 import type { RunMark } from '../core/ports/store.js';
 import { EMPTY_RECORD, runRecord } from './run-record.js';
@@ -135,14 +136,24 @@ export function runMark(turn: Turn, phase: RunMark['phase'], model: string, now:
 export interface TakenText {
   readonly messageId: string;
   readonly person: string;
+  /** Files came with it. */
+  readonly files: boolean;
 }
 
-/** Later edits of these texts are corrections, and their authors are among those who are named. */
+export function takenText(text: Pick<MessageItem, 'messageId' | 'person' | 'attachments'>): TakenText {
+  return { messageId: text.messageId, person: text.person.id, files: (text.attachments?.length ?? 0) > 0 };
+}
+
+/**
+ * Later edits of these texts are corrections, their authors are among those who are named, and people are told of their
+ * files.
+ */
 export function withTaken(turn: Turn, texts: readonly TakenText[]): Turn {
   return {
     ...turn,
     taken: [...turn.taken, ...texts.map(({ messageId }) => messageId)],
     people: [...new Set([...turn.people, ...texts.map(({ person }) => person)])],
+    filesLeftOut: turn.filesLeftOut || texts.some(({ files }) => files),
   };
 }
 

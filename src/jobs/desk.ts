@@ -48,6 +48,8 @@ export function createDesk(options: DeskOptions): Desk {
   let state = options.state;
   let commits: Promise<unknown> = Promise.resolve();
   let deliveries: Promise<unknown> = Promise.resolve();
+  /** Number of the newest entry that is done; they are delivered in order. */
+  let delivered = 0;
 
   function commit(
     change: (state: ConversationState) => ConversationState,
@@ -67,14 +69,16 @@ export function createDesk(options: DeskOptions): Desk {
     const turn = deliveries.then(async () => {
       for (const entry of reading.outbox) {
         if (state.hold && state.hold.until > reading.now) return;
-        await deliverOne(entry, reading);
+        // A reading that was overtaken: what it shows may be older than what stands there now.
+        if (entry.n > delivered && !(await deliverOne(entry, reading))) return;
       }
     });
     deliveries = turn.catch(() => undefined);
     return turn;
   }
 
-  async function deliverOne(entry: OutboxEntry, reading: Reading): Promise<void> {
+  /** False: it must wait, and with it what is newer. */
+  async function deliverOne(entry: OutboxEntry, reading: Reading): Promise<boolean> {
     const body = outboxEntry.parse(entry.body);
     try {
       await deliver(body, { adapter, slots, budgets: options.budgets, signal: options.signal });
@@ -82,7 +86,7 @@ export function createDesk(options: DeskOptions): Desk {
       if (!(error instanceof PlatformError)) throw error;
       if (error.kind !== 'refused' && error.kind !== 'invalid' && error.kind !== 'gone') {
         await rest(error, reading.now);
-        return;
+        return false;
       }
       // The person cannot be reached here any more; the answer stays in the history.
       logger.error({ slot: body.slot, err: error, hint: error.hint }, 'a final text could not be delivered');
@@ -93,6 +97,8 @@ export function createDesk(options: DeskOptions): Desk {
     const needed = new Set([...kept.map(({ slot }) => slot), ...openSlots(state.turn)]);
     const forgetLive = shown.filter(({ slot }) => !needed.has(slot)).flatMap(slotsOf);
     await commit((s) => ({ ...s, hold: null, shown }), { delivered: [entry.n], forgetLive });
+    delivered = entry.n;
+    return true;
   }
 
   /** Slots of an entry that is over; nothing will be shown in them any more. */

@@ -4,7 +4,7 @@ import type { Reading } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
 import type { ToolAnswer, ToolQuestion } from '../core/tools/tool.js';
 import { cardEntry, choiceRows, heldQuestion, pressedAnswer, writtenAnswer } from './cards.js';
-import { type TakenText, type Turn, withTaken } from './conversation-state.js';
+import { type TakenText, type Turn, takenText, withTaken } from './conversation-state.js';
 import type { Desk } from './desk.js';
 import { answeringTexts, type CardAnswer, openCards, type Waiting, withAnswers } from './waiting.js';
 
@@ -104,8 +104,7 @@ export function createQuestions({ desk, turn, agent, texts }: QuestionsOptions):
       const text = given.find(({ person }) => card.allowed.includes(person.id));
       if (!text) return false;
       const written = writtenAnswer(card, text.text, text.person, texts);
-      const taken = [{ messageId: text.messageId, person: text.person.id }];
-      return settle(asked, written, { seqs: text.seqs, won: false, texts: taken });
+      return settle(asked, written, { seqs: text.seqs, won: false, texts: [takenText(text)] });
     },
     async close() {
       closed = true;

@@ -1,3 +1,4 @@
+import { isBlank } from '../core/chat/clean-text.js';
 import type { ConversationKey, NumberedItem } from '../core/chat/message.js';
 import type { SlotLedger } from '../core/chat/slots.js';
 import { SupersededError } from '../core/errors.js';
@@ -98,6 +99,9 @@ export interface InboxView {
   readonly spent: readonly number[];
 }
 
+/** Stands for a file that came without a word: vendors refuse empty messages, and the model should know of it. */
+export const FILE_ALONE = '📎 (a file without a text; it cannot be read here)';
+
 /** Pure; see {@link InboxView}. */
 export function viewInbox(items: readonly NumberedItem[]): InboxView {
   const texts = new Map<string, { item: Extract<NumberedItem, { kind: 'message' }>; seqs: number[] }>();
@@ -105,7 +109,8 @@ export function viewInbox(items: readonly NumberedItem[]): InboxView {
   const spent: number[] = [];
   for (const item of items) {
     if (item.kind === 'message') {
-      texts.set(item.messageId, { item, seqs: [item.seq] });
+      const text = item.attachments?.length && isBlank(item.text) ? FILE_ALONE : item.text;
+      texts.set(item.messageId, { item: { ...item, text }, seqs: [item.seq] });
     } else if (item.kind === 'edit') {
       const waiting = texts.get(item.messageId);
       if (waiting) {

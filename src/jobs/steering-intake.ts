@@ -1,19 +1,19 @@
 import type { Steering } from '../core/agent/hooks.js';
 import { mergeSteering } from '../core/agent/steering.js';
 import type { Reading } from '../core/ports/store.js';
-import type { Turn } from './conversation-state.js';
+import { type TakenText, type Turn, takenText } from './conversation-state.js';
 import { type InboxView, viewInbox } from './session.js';
 
 /** Texts taken since the last commit; it acks them together with the chain that holds them. */
 export interface Intake {
   readonly acks: readonly number[];
-  readonly taken: readonly { readonly messageId: string; readonly person: string }[];
+  readonly taken: readonly TakenText[];
 }
 
 export interface Taken {
   readonly steering: Steering;
   readonly seqs: readonly number[];
-  readonly items: readonly { readonly messageId: string; readonly person: string; readonly place: Turn['place'] }[];
+  readonly items: readonly (TakenText & { readonly place: Turn['place'] })[];
 }
 
 /**
@@ -35,7 +35,7 @@ export function takeSteering(reading: Reading, turn: Turn, intake: Intake): Take
   return {
     steering,
     seqs: taken.flatMap(({ seqs }) => seqs),
-    items: taken.map(({ messageId, person, place }) => ({ messageId, person: person.id, place })),
+    items: taken.map((text) => ({ ...takenText(text), place: text.place })),
   };
 }
 

@@ -5,8 +5,9 @@ import type { Reading } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
 import { cardEntry, expiredAnswer, newChoiceId, pressedAnswer, writtenAnswer } from './cards.js';
 import { answerControl, type ControlMessage, type ControlOptions, cancelControl, isAside } from './controls.js';
-import { type ConversationState, endTurn, runMark, type Turn, withTaken } from './conversation-state.js';
+import { type ConversationState, endTurn, runMark, type Turn, takenText, withTaken } from './conversation-state.js';
 import type { Desk } from './desk.js';
+import { FILE_ALONE } from './session.js';
 import { answeringTexts, type Card, type CardAnswer, isNew, openCards, type Waiting, withAnswers } from './waiting.js';
 
 export type SuspensionOptions = Omit<ControlOptions, 'reading'>;
@@ -85,7 +86,7 @@ async function takeText(desk: Desk, turn: WaitingTurn, reading: Reading, options
   const texts = options.texts.for(turn.locale);
   const answers = new Map(cards.map((card) => [card.choice, writtenAnswer(card, text.text, text.person, texts)]));
   // Known from now on: an edit of it is a correction.
-  const taking = withTaken(turn, [{ messageId: text.messageId, person: text.person.id }]);
+  const taking = withTaken(turn, [takenText(text)]);
   await decide(desk, { ...taking, waiting: turn.waiting }, reading, { answers, spoilt: [], ack: text.seqs, options });
   return true;
 }
@@ -96,6 +97,8 @@ function answerOf(turn: WaitingTurn, reading: Reading) {
     card.kind === 'approval' ? person === turn.starter.id : card.allowed.includes(person);
   for (const text of answeringTexts(reading, turn.waiting, turn.stoppers)) {
     const open = openCards(turn.waiting).filter((card) => mayAnswer(text.person.id, card));
+    // A file alone says neither yes nor no.
+    if (text.text === FILE_ALONE && open.every(({ kind }) => kind === 'approval')) continue;
     // A question goes before approvals: a text is its natural answer, while for them it can only be a no.
     const question = open.find(({ kind }) => kind !== 'approval');
     const cards = question ? [question] : open;

@@ -63,7 +63,10 @@ export function createTurnRunner(options: TurnRunnerOptions): TurnRunner {
     const turn = desk.state.turn;
     if (!turn) return undefined;
     const texts = options.texts.for(turn.locale);
-    if (turn.held) await closeHeld(desk, turn.held, texts);
+    if (turn.held) {
+      await closeHeld(desk, turn.held, texts);
+      await desk.deliverOutbox(await desk.read());
+    }
     const agent = options.agent(turn.agent);
     const model = turn.model === undefined ? agent?.model : options.model(turn.model);
     if (!agent || !model) {
@@ -182,10 +185,10 @@ async function suspend(desk: Desk, ending: Ending, result: TurnResult): Promise<
 /** The end of a run: one commit with state, history, acks, usage and the final text. */
 async function finish(desk: Desk, ending: Ending): Promise<Turn> {
   const { turn, agent, model, host, texts, result, logger } = ending;
-  const ended = turnNow(desk, ending);
+  const pending = host.takePending();
+  const ended = withTaken(turnNow(desk, ending), pending.taken);
   const loop = ended.state?.loop;
   const error = result instanceof Error ? result : result.error;
-  const pending = host.takePending();
   if (error) {
     const fields = { err: error, run: turn.id, hint: error instanceof ThreadloopError ? error.hint : undefined };
     logger.error(fields, 'the run ended with an error');
@@ -197,7 +200,7 @@ async function finish(desk: Desk, ending: Ending): Promise<Turn> {
   const reading = await desk.read();
   const markdown = [text, line].filter(Boolean).join('\n\n') || texts.done;
   const usage = agent.display === 'verbose' ? usageLine(host.record, model.name, reading.now - turn.startedAt) : '';
-  const files = turn.filesLeftOut ? texts.attachmentsIgnored : '';
+  const files = ended.filesLeftOut ? texts.attachmentsIgnored : '';
   const shortened = agent.display === 'quiet' ? '' : host.screen.compression;
   const footer = [files, shortened, usage].filter(Boolean).join(' · ');
   const outbox: OutboxEntryBody[] = [
