@@ -10,6 +10,7 @@ import { describeCall } from '../core/policy/describe-call.js';
 import type { ChoiceRow } from '../core/ports/store.js';
 import type { TextTable } from '../core/ports/texts.js';
 import type { ToolQuestion } from '../core/tools/tool.js';
+import { cutText } from '../core/tools/untrusted-text.js';
 import type { Turn } from './conversation-state.js';
 import { type Card, type CardAnswer, openCards, type Waiting } from './waiting.js';
 
@@ -204,6 +205,5 @@ function plain(text: string): string {
 }
 
 function startOf(text: string, characters: number): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= characters ? line : `${line.slice(0, characters).replace(/[\ud800-\udbff]$/, '')}…`;
+  return cutText(text.replace(/\s+/g, ' ').trim(), characters);
 }

@@ -146,8 +146,9 @@ async function decide(desk: Desk, turn: WaitingTurn, reading: Reading, decision:
     cards: answered.cards.map((card) => (spoilt.includes(card.choice) ? { ...card, choice: newChoiceId() } : card)),
   };
   const redealt = wait.cards.filter((card, i) => card.choice !== answered.cards[i]?.choice);
+  // Only an approval can allow for good: what other cards offer is the model's or a server's own choice of words.
   const grants = answered.cards
-    .filter(({ choice, answer }) => answers.has(choice) && answer?.value === 'always')
+    .filter(({ kind, choice, answer }) => kind === 'approval' && answers.has(choice) && answer?.value === 'always')
     .map(({ tool, answer }) => ({ tool, by: answer?.by ?? '' }));
   const over = openCards(wait).length === 0;
   const given = wait.cards.some(({ kind, answer }) => kind !== 'approval' && answer?.reason === 'expired');

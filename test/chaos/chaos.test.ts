@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { freshDataDir } from '../jobs/targets.js';
-import { type ChaosOptions, compileProcess, runChaos } from './chaos.js';
+import { type ChaosOptions, compileProcess, runChaos, serveEmbedded } from './chaos.js';
 
 const dataDir = await freshDataDir();
 beforeAll(compileProcess, 60_000);
@@ -63,6 +63,18 @@ describe('kill -9 at random of workers and producers', { timeout: 180_000 }, () 
     it('loses, doubles and reorders nothing on PostgreSQL (40 conversations × 10 messages)', () =>
       expectNothingLost({ ...common, store: { postgresUrl: postgres.url, dataDir }, conversations: 40, messages: 10 }));
   } else it.skip(postgres.missing, () => undefined);
+
+  it('loses, doubles and reorders nothing on the embedded database, kept open for them (40 conversations × 10 messages)', async () => {
+    const ownDir = await freshDataDir();
+    const database = await serveEmbedded(ownDir);
+    try {
+      const store = { postgresUrl: database.url, dataDir: ownDir };
+      await expectNothingLost({ ...common, store, conversations: 40, messages: 10 });
+    } finally {
+      await database.close();
+      rmSync(ownDir, { recursive: true, force: true });
+    }
+  });
 
   it('loses, doubles and reorders nothing when the only process is killed, embedded (40 conversations × 10 messages)', () =>
     expectNothingLost({

@@ -1,8 +1,11 @@
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { openEmbedded } from '../../src/jobs/store/embedded/open-embedded.js';
 import { type PlatformMessage, startPlatformServer } from '../fakes/platform/server.js';
+import { quietLogger } from '../fakes/quiet.js';
 
 export interface ChaosOptions {
   readonly store: { redisUrl?: string; postgresUrl?: string; dataDir: string };
@@ -42,6 +45,35 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Inside the project, so that packages are found; a process that starts in half a second can be killed more often. */
 const COMPILED = `${ROOT}node_modules/.cache/threadloop-chaos`;
 const PROCESS = `${COMPILED}/test/chaos/process.js`;
+
+/** A TCP entrance to the embedded database of this process, so that other processes can be its clients. */
+export async function serveEmbedded(dataDir: string): Promise<{ url: string; close(): Promise<void> }> {
+  const database = await openEmbedded({ dataDir, logger: quietLogger, onProgress: () => undefined });
+  const clients = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = database.poolConfig.stream?.() as Socket;
+    upstream.connect(0);
+    clients.add(client);
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.pipe(other);
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+    }
+    client.on('close', () => clients.delete(client));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async close() {
+      for (const client of clients) client.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      await database.close();
+    },
+  };
+}
 
 /** Compiles the process once; call it before `runChaos`. */
 export function compileProcess(): void {

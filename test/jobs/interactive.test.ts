@@ -60,6 +60,33 @@ describe('a tool that suspends for a person', () => {
     expect(results).toEqual(['ordered size.l in blue', 'ordered size.s in red']);
     expect(await isSettled(reader)).toBe(true);
   });
+
+  it('is allowed nothing by an answer that reads like one of an approval', async () => {
+    const done: string[] = [];
+    const pick = defineTool({
+      ...{ name: 'pick', description: 'Picks.', parameters: z.object({}) },
+      async execute() {
+        const question = { text: 'How often?', options: [{ id: 'always', label: 'Every time' }] };
+        return { content: 'Waiting.', suspend: 'interactive', question };
+      },
+      async resume(_, answer) {
+        done.push(answer);
+        return 'picked';
+      },
+    });
+    const reader = createReader(server, {
+      ...{ tools: [pick], script: [{ calls: [call('p', 'pick')] }, { text: 'Done.' }] },
+      agent: { permissions: { mode: 'ask', rules: [] } },
+    });
+    await reader.say('pick');
+    await reader.run();
+    await reader.press('Once');
+    await reader.run();
+    await reader.press('Every time');
+    await reader.run();
+    expect(done).toEqual(['always']);
+    expect(reader.state().grants).toEqual([]);
+  });
 });
 
 describe('a tool that asks while its call stays open', () => {

@@ -21,8 +21,6 @@ export async function openToolbox(
   const { agent, mcp, signal } = input;
   if (!agent.enableTools || agent.mode === 'chat') return { toolbox: undefined, skipped: () => [] };
   let servers: Awaited<ReturnType<McpSource['tools']>>['skipped'] = [];
-  /** An agent's core does not hide the tools of servers that people bound to it or to the conversation. */
-  let served: readonly string[] = [];
   const toolbox = createToolbox({
     tools: [...agent.tools, ...own],
     ...(mcp && {
@@ -30,13 +28,12 @@ export async function openToolbox(
         async tools(stop: AbortSignal) {
           const loaded = await mcp.tools(input.mcpServers, stop);
           servers = loaded.skipped;
-          served = loaded.tools.map(({ name }) => name);
           return loaded.tools;
         },
       },
     }),
     coreToolNames: agent.coreToolNames,
-    bound: () => [...input.loadedTools, ...loadedTools, ...served],
+    bound: () => [...input.loadedTools, ...loadedTools],
     onLoad: (names) => loadedTools.push(...names.filter((name) => !loadedTools.includes(name))),
     internalNames: agent.mode === 'plan' ? PLAN_TOOLS.map(({ name }) => name) : [],
   });

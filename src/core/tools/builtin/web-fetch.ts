@@ -5,8 +5,8 @@ import { type Download, download } from '../fetch/download.js';
 import { createPageReader } from '../fetch/page-reader.js';
 import type { ReadablePage } from '../fetch/readable-page.js';
 import { decodeText, parseContentType } from '../fetch/text-decoding.js';
-import { cleanText } from '../mcp/untrusted-text.js';
 import { defineTool, type Tool, type ToolOutcome } from '../tool.js';
+import { cleanText } from '../untrusted-text.js';
 
 /** Decompressed. */
 const MOST_BYTES = 2 * 1024 * 1024;

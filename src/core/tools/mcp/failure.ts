@@ -1,9 +1,9 @@
 import type { SdkHttpError } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { ThreadloopError, toError } from '../../errors.js';
+import { shownLine } from '../untrusted-text.js';
 import { ANSWER_LOST } from './http-transport.js';
 import type { UsableServerConfig } from './server-config.js';
-import { shownLine } from './untrusted-text.js';
 
 /**
  * What went wrong between us and a server.

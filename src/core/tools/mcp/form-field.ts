@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TextTable } from '../../ports/texts.js';
-import { shownLine } from './untrusted-text.js';
+import { shownLine } from '../untrusted-text.js';
 
 const MOST_CHOICES = 100;
 export const LONGEST_ANSWER = 4_000;

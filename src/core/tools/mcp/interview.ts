@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { TextTable } from '../../ports/texts.js';
 import type { ToolQuestion } from '../tool.js';
+import { shownText } from '../untrusted-text.js';
 import { expectation, type FieldValue, type FormField, LONGEST_ANSWER, readAnswer, readField } from './form-field.js';
-import { shownText } from './untrusted-text.js';
 
 const MOST_REQUESTS = 10;
 const MOST_FIELDS = 30;

@@ -1,5 +1,5 @@
+import { cleanText, cutText, shownLine } from '../untrusted-text.js';
 import type { CallToolResult } from './connection.js';
-import { cleanText, cutText, shownLine } from './untrusted-text.js';
 
 /** Far above every limit that compression works with; a guard against a server gone wrong. */
 const LONGEST_RESULT = 1_000_000;

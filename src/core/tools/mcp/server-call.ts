@@ -2,13 +2,13 @@ import type { Progress } from '@modelcontextprotocol/client';
 import { AbortedError } from '../../errors.js';
 import type { TextTable } from '../../ports/texts.js';
 import type { ToolContext } from '../tool.js';
+import { shownLine } from '../untrusted-text.js';
 import { createCallClock } from './call-clock.js';
 import type { CallToolResult, InputRequiredResult, McpConnection, RemoteCall } from './connection.js';
 import { McpError } from './failure.js';
 import { askWhileOpen } from './held-question.js';
 import type { McpServer } from './server.js';
 import type { ListedTool } from './tool-list.js';
-import { shownLine } from './untrusted-text.js';
 
 export interface ServerCall {
   readonly server: McpServer;

@@ -1,8 +1,8 @@
 import type { ToolRisk } from '../tool.js';
+import { cleanText, shownLine, shownText } from '../untrusted-text.js';
 import type { SdkTool } from './connection.js';
 import type { UsableServerConfig } from './server-config.js';
 import { toolNames } from './tool-names.js';
-import { cleanText, shownLine, shownText } from './untrusted-text.js';
 
 const MOST_TOOLS = 128;
 const LONGEST_DESCRIPTION = 2_000;

@@ -6,7 +6,7 @@ const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 /** What makes a text read differently from what it says: direction overrides, invisible and tag characters. */
 const DISGUISES = /[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** A server's text as data for the model and the store: well-formed and without control characters. */
+/** A server's or page's text as data for the model and the store: well-formed and without control characters. */
 export function cleanText(text: string): string {
   return text
     .replace(TERMINAL_SEQUENCES, '')
